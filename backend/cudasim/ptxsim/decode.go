@@ -32,7 +32,6 @@ func decode(m *Module, f *funcTree, c *code) error {
 	}
 	d.findEffects()
 	d.renumber()
-	c.maxDynamic.Store(int64(m.dev.config.SharedMemory - c.shared.aligned()))
 	return nil
 }
 

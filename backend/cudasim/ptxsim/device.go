@@ -14,7 +14,6 @@ type Config struct {
 	MaxBlock        [3]int // 1024, 1024, 64
 	MaxGrid         [3]int // 2^31-1, 65535, 65535
 	SharedMemory    int    // bytes of a block, static and dynamic; 48 KiB
-	SharedOptIn     int    // the same for functions that Function.SetMaxDynamic allows more; 64 KiB
 	Memory          uint64 // bytes of device memory; 4 GiB
 	Multiprocessors int    // what %nsmid says; 16
 	Workers         int    // goroutines of a launch; GOMAXPROCS
@@ -45,7 +44,6 @@ func (c *Config) setDefaults() {
 		set(&c.MaxGrid[i], v)
 	}
 	set(&c.SharedMemory, 48<<10)
-	set(&c.SharedOptIn, max(64<<10, c.SharedMemory))
 	set(&c.Multiprocessors, 16)
 	set(&c.Workers, runtime.GOMAXPROCS(0))
 	if c.Memory == 0 {

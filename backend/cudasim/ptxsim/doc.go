@@ -47,8 +47,7 @@
 // Accesses outside every allocation, shared array or frame, by a single byte; misaligned accesses;
 // reads of global and shared memory that nothing has written; data races in shared and in global
 // memory, whatever the order of the threads; barriers that not all threads reach; launches beyond
-// the device's limits (of more than 48 KiB of shared memory all but that is dynamic, and allowed by
-// [Function.SetMaxDynamic]); endless loops. Each is a [Fault] with the PTX line, the source line where
+// the device's limits; endless loops. Each is a [Fault] with the PTX line, the source line where
 // the PTX has .loc, block and thread. Where several blocks fail, it is that of the first block.
 // Integer division by zero is told through Config.Diagnose.
 //

@@ -225,51 +225,6 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// Dynamic shared memory beyond 48 KiB must be asked for.
-func TestMaxDynamic(t *testing.T) {
-	p := load(t, Config{}, []byte(kernel(".extern .shared .align 16 .b8 dyn[];", `.shared .align 4 .b8 fixed[20];
-		st.shared.u32 [fixed], 7; ld.shared.u32 %r0, [fixed]; st.shared.u32 [dyn+51168], %r0;
-		ld.shared.u32 %r0, [dyn+51168]; st.global.u32 [%out], %r0;`)))
-	f, err := p.mod.Function("k")
-	if err != nil {
-		t.Fatal(err)
-	}
-	const most = 64<<10 - 32
-	if f.MaxDynamic() != 48<<10-32 {
-		t.Errorf("%d bytes without asking", f.MaxDynamic())
-	}
-	for _, n := range []int{-1, most + 1} {
-		if f.SetMaxDynamic(n) == nil {
-			t.Errorf("SetMaxDynamic(%d) succeeds", n)
-		}
-	}
-	out := make([]uint32, 1)
-	if err := p.try("k", x1(1), x1(1), 51172, out); err == nil || !strings.Contains(err.Error(), "can have 49152") {
-		t.Errorf("a launch that has not asked: %v", err)
-	}
-	if err := f.SetMaxDynamic(most); err != nil {
-		t.Fatal(err)
-	}
-	if err := p.try("k", x1(1), x1(1), 51172, out); err != nil || out[0] != 7 {
-		t.Errorf("got %d, %v", out[0], err)
-	}
-	if err := p.try("k", x1(1), x1(1), 51171, out); err == nil || !strings.Contains(err.Error(), "dynamic shared "+
-		"memory+51168, which has 51171 bytes") {
-		t.Errorf("a store behind the end: %v", err)
-	}
-	if err := p.try("k", x1(1), x1(32), 51172, make([]uint32, 32)); err == nil ||
-		!strings.Contains(err.Error(), "data race") {
-		t.Errorf("a race: %v", err)
-	}
-	if err := p.try("k", x1(1), x1(1), most+1, out); err == nil || !strings.Contains(err.Error(), "can have 65536") {
-		t.Errorf("more than was asked for: %v", err)
-	}
-	large := load(t, Config{}, []byte(kernel("", ".shared .b8 s[49153];")))
-	if f, err = large.mod.Function("k"); err != nil || f.SetMaxDynamic(0) == nil {
-		t.Errorf("static memory can be more than 48 KiB: %v", err)
-	}
-}
-
 func TestCancel(t *testing.T) {
 	p := load(t, Config{}, readPTX(t, "testdata/faults/broken.ptx.gz"))
 	ctx, cancel := context.WithCancel(context.Background())

@@ -1,7 +1,5 @@
 package ptxsim
 
-import "sync/atomic"
-
 // A kind tells the interpreter's loop how to run an instruction.
 type kind uint8
 
@@ -119,7 +117,6 @@ type code struct {
 	paramSize        int          // bytes of parameter memory: parameters, results, and the variables of calls
 	localSize        int          // bytes of local memory of a frame
 	shared           sharedLayout // of a kernel, with the module's if it uses them
-	maxDynamic       atomic.Int64 // bytes of dynamic shared memory of a launch; negative: too many static ones
 	reqntid, maxntid [3]int
 	calls            []*callSite
 	effects          effects

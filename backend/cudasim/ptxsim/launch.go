@@ -86,9 +86,9 @@ func (l *launch) check(params []byte) string {
 		return fmt.Sprintf("block of %s threads; the kernel is written for %s", triple(l.block), triple(k.reqntid))
 	case most != 0 && threads > most:
 		return fmt.Sprintf("block of %d threads; the kernel is compiled for at most %d", threads, most)
-	case l.dynamic < 0 || int64(l.dynamic) > k.maxDynamic.Load():
+	case l.dynamic < 0 || l.dynamic > c.SharedMemory || k.shared.total(l.dynamic) > c.SharedMemory:
 		return fmt.Sprintf("%d bytes of static and %d of dynamic shared memory; a block can have %d", k.shared.size,
-			l.dynamic, int64(k.shared.aligned())+k.maxDynamic.Load())
+			l.dynamic, c.SharedMemory)
 	case len(params) < k.formalSize:
 		return fmt.Sprintf("%d bytes of parameters; the kernel has %d", len(params), k.formalSize)
 	}

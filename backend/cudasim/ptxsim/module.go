@@ -328,20 +328,3 @@ func (m *Module) Function(name string) (*Function, error) {
 		Shared:  c.shared.size, Local: c.localSize, Registers: c.regs - len(c.consts) - len(c.specials),
 	}, nil
 }
-
-// MaxDynamic is the bytes of dynamic shared memory that a launch of f may ask for: what its static
-// shared memory leaves of Config.SharedMemory, or what SetMaxDynamic has set.
-func (f *Function) MaxDynamic() int { return int(f.code.maxDynamic.Load()) }
-
-// SetMaxDynamic sets MaxDynamic, for all Functions of the kernel. Together with the static shared
-// memory it is at most Config.SharedOptIn; static memory alone can never be more than
-// Config.SharedMemory.
-func (f *Function) SetMaxDynamic(n int) error {
-	c := &f.module.dev.config
-	if n < 0 || f.code.shared.size > c.SharedMemory || n > c.SharedOptIn-f.code.shared.aligned() {
-		return fmt.Errorf("kernel %s has %d bytes of static shared memory and asks for %d of dynamic; a block can have %d",
-			f.Name, f.code.shared.size, n, c.SharedOptIn)
-	}
-	f.code.maxDynamic.Store(int64(n))
-	return nil
-}

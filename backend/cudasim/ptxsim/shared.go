@@ -185,11 +185,8 @@ func (l *sharedLayout) total(n int) int {
 	if n == 0 {
 		return l.size
 	}
-	return l.aligned() + n
+	return (l.size+15)&^15 + n
 }
-
-// aligned is the static part of what a block takes where dynamic memory follows.
-func (l *sharedLayout) aligned() int { return (l.size + 15) &^ 15 }
 
 // Marks of a byte of shared memory, beside 0 for one that nothing has written.
 const (

@@ -87,8 +87,6 @@ type Table struct {
 		name *byte) int32 `sym:"cuModuleGetFunction"`
 	FuncGetAttribute func(value *int32, attribute int32,
 		f Function) int32 `sym:"cuFuncGetAttribute"`
-	FuncSetAttribute func(f Function, attribute int32,
-		value int32) int32 `sym:"cuFuncSetAttribute"`
 
 	// LaunchKernel takes an array of the addresses of the arguments.
 	LaunchKernel func(f Function, gridX, gridY, gridZ, blockX, blockY, blockZ, shared uint32, s Stream,

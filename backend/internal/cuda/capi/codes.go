@@ -34,15 +34,11 @@ const (
 	AttributeCanMapHostMemory   int32 = 19
 	AttributeComputeMajor       int32 = 75
 	AttributeComputeMinor       int32 = 76
-	AttributeMaxSharedOptIn     int32 = 97 // bytes of a block where FuncMaxDynamicShared allows them
 )
 
-// Attributes of a function.
-const (
-	FuncMaxThreadsPerBlock int32 = 0
-	FuncSharedSize         int32 = 1 // bytes of static shared memory
-	FuncMaxDynamicShared   int32 = 8 // bytes of dynamic shared memory that a launch may ask for; can be set
-)
+// FuncMaxThreadsPerBlock is the attribute of a function that says how many threads a block of it
+// can have.
+const FuncMaxThreadsPerBlock int32 = 0
 
 // Flags and options.
 const (

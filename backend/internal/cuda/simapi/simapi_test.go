@@ -58,8 +58,7 @@ func TestHandles(t *testing.T) {
 		"StreamWaitEvent": c.StreamWaitEvent(stream, 999, 0), "StreamWaitEvent on no stream": c.StreamWaitEvent(999, ev,
 			0),
 		"ModuleUnload": c.ModuleUnload(999), "ModuleGetFunction": c.ModuleGetFunction(new(capi.Function), 999, name),
-		"FuncGetAttribute": c.FuncGetAttribute(&value, 0, 999), "FuncSetAttribute": c.FuncSetAttribute(999, 8, 0),
-		"LaunchKernel": c.LaunchKernel(999, 1, 1, 1, 1, 1, 1, 0,
+		"FuncGetAttribute": c.FuncGetAttribute(&value, 0, 999), "LaunchKernel": c.LaunchKernel(999, 1, 1, 1, 1, 1, 1, 0,
 			stream, nil, nil),
 	}
 	for call, code := range got {
@@ -84,52 +83,5 @@ func TestHandles(t *testing.T) {
 	var text *byte
 	if c.GetErrorName(1, &text) == capi.Success || c.GetErrorString(12345, &text) == capi.Success {
 		t.Error("there is a text for a code that nothing failed with")
-	}
-}
-
-// Shared memory beyond 48 KiB is to be had as on hardware: by an attribute, up to another.
-func TestDynamicShared(t *testing.T) {
-	c := newDevice(ptxsim.Config{}).table()
-	var ctx capi.Context
-	c.PrimaryCtxRetain(&ctx, 0)
-	defer c.PrimaryCtxRelease(0)
-	var most, value int32
-	if c.DeviceAttribute(&most, capi.AttributeMaxSharedOptIn, 0); most != 64<<10 {
-		t.Errorf("at most %d bytes", most)
-	}
-	var m capi.Module
-	var f capi.Function
-	var stream capi.Stream
-	var none int32
-	var values uintptr
-	c.StreamCreate(&stream, 0)
-	if code := c.ModuleLoadDataEx(&m, capi.CString(`.version 7.0
-.target sm_75
-.address_size 64
-.extern .shared .align 16 .b8 dyn[];
-.visible .entry k() { st.shared.u32 [dyn+50000], 1; ret; }`), 0, &none, &values); code != capi.Success {
-		t.Fatal(code)
-	}
-	c.ModuleGetFunction(&f, m, capi.CString("k"))
-	var params unsafe.Pointer
-	launch := func(n int32) int32 {
-		return c.LaunchKernel(f, 1, 1, 1, 1, 1, 1, uint32(n), stream, &params, nil)
-	}
-	set := func(a, n int32) int32 { return c.FuncSetAttribute(f, a, n) }
-	c.FuncGetAttribute(&value, capi.FuncMaxDynamicShared, f)
-	for _, s := range []struct {
-		what      string
-		got, want int32
-	}{
-		{"default", value, 48 << 10}, {"launch before", launch(48<<10 + 16), capi.InvalidValue},
-		{"too much", set(capi.FuncMaxDynamicShared, most+1), capi.InvalidValue},
-		{"negative", set(capi.FuncMaxDynamicShared, -1), capi.InvalidValue},
-		{"another attribute", set(capi.FuncSharedSize, 5), capi.InvalidValue},
-		{"most", set(capi.FuncMaxDynamicShared, most), capi.Success},
-		{"launch", launch(most), capi.Success}, {"launch of more", launch(most + 16), capi.InvalidValue},
-	} {
-		if s.got != s.want {
-			t.Errorf("%s: %d, want %d", s.what, s.got, s.want)
-		}
 	}
 }

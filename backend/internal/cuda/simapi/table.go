@@ -40,7 +40,6 @@ func (s *device) attribute(a int32) int32 {
 		capi.AttributeMaxGridDimX + 1:    int32(c.MaxGrid[1]),
 		capi.AttributeMaxGridDimX + 2:    int32(c.MaxGrid[2]),
 		capi.AttributeMaxSharedPerBlock:  int32(c.SharedMemory),
-		capi.AttributeMaxSharedOptIn:     int32(c.SharedOptIn),
 		capi.AttributeMultiprocessors:    int32(c.Multiprocessors),
 		capi.AttributeCanMapHostMemory:   1,
 		capi.AttributeComputeMajor:       arch / 10,
@@ -327,32 +326,14 @@ func (s *device) addModules(t *capi.Table) {
 			if fn == nil {
 				return capi.InvalidHandle
 			}
-			switch a {
-			case capi.FuncMaxThreadsPerBlock:
-				*value = int32(d.Config().MaxThreads)
-				if n := fn.MaxNTID; n[0] > 0 {
-					*value = min(*value, int32(n[0]*n[1]*n[2]))
-				}
-			case capi.FuncSharedSize:
-				*value = int32(fn.Shared)
-			case capi.FuncMaxDynamicShared:
-				*value = int32(fn.MaxDynamic())
-			default:
+			if a != capi.FuncMaxThreadsPerBlock {
 				return capi.InvalidValue
+			}
+			*value = int32(d.Config().MaxThreads)
+			if n := fn.MaxNTID; n[0] > 0 {
+				*value = min(*value, int32(n[0]*n[1]*n[2]))
 			}
 			return capi.Success
-		})
-	}
-	t.FuncSetAttribute = func(f capi.Function, a, value int32) int32 {
-		return s.in(func(*ptxsim.Device) int32 {
-			fn := s.kernels[f].fn
-			if fn == nil {
-				return capi.InvalidHandle
-			}
-			if a != capi.FuncMaxDynamicShared {
-				return capi.InvalidValue
-			}
-			return s.status(fn.SetMaxDynamic(int(value)))
 		})
 	}
 	t.LaunchKernel = s.launch
@@ -387,9 +368,6 @@ func (s *device) launch(f capi.Function, gridX, gridY, gridZ, blockX, blockY, bl
 		return valid(fn != nil)
 	}); code != capi.Success {
 		return code
-	}
-	if shared > 0 && int(shared) > fn.MaxDynamic() { // too much static memory is a fault of the kernel
-		return capi.InvalidValue
 	}
 	packed := make([]byte, fn.ParamSize)
 	for i, arg := range unsafe.Slice(params, len(fn.Params)) {
