@@ -155,6 +155,8 @@ func MatMul(t Type, p MatMulParams) *backend.Source {
 	switch {
 	case p.CPU:
 		name = "matmul_cpu"
+	case p.Unit != "":
+		name = "matmul_unit"
 	case p.Items != 0:
 		name = "matmul_thin"
 	}

@@ -27,6 +27,11 @@ type MatMulParams struct {
 	// which load, while (BM/TM)*(BN/TN) of them compute C. C has few columns where BM > BN.
 	Items int `json:"items,omitempty"`
 
+	// Unit makes it the shape for the matrix instruction of that name, of float64 on NVIDIA's
+	// GPUs: "m8n8k4" or "m16n8k4". TM by TN is the block of a warp of 32 work-items, KU how many
+	// tiles lie in local memory.
+	Unit string `json:"unit,omitempty"`
+
 	// Whole: one group computes all tiles. It is for the cpu device, whose implementation in Go
 	// spreads a whole product over the cores.
 	Whole bool `json:"-"`
@@ -74,6 +79,8 @@ func (p MatMulParams) validate(t Type) error {
 		return p.validateCPU(t)
 	case p.VW != 0:
 		return fmt.Errorf("vw is for the CPU shape; it must be 0, not %d", p.VW)
+	case p.Unit != "":
+		return p.validateUnit(t)
 	case p.Items != 0:
 		return p.validateThin(t)
 	}
@@ -109,6 +116,34 @@ func (p MatMulParams) validateGPU(t Type) error {
 	return nil
 }
 
+func (p MatMulParams) validateUnit(t Type) error {
+	items := p.items()
+	switch ax, bx := p.BK/2, p.BN/2; {
+	case t != Float64 || p.unitRows() == 0 || p.Items != 0:
+		return fmt.Errorf("unit must be m8n8k4 or m16n8k4, in float64 and without items, not %q", p.Unit)
+	case p.TM%p.unitRows() != 0 || p.TN%8 != 0 || p.BK%8 != 0:
+		return fmt.Errorf("tm must be a multiple of the instruction's rows, tn and bk of 8")
+	case p.KU < 2 || p.KU > 8:
+		return fmt.Errorf("ku must be 2 to 8 tiles in local memory, not %d", p.KU)
+	case items > maxItems:
+		return fmt.Errorf("32*(bm/tm)*(bn/tn) is %d work-items a group, more than %d", items, maxItems)
+	case items%ax != 0 || items%bx != 0 || p.BM%(items/ax) != 0 || p.BK%(items/bx) != 0:
+		return fmt.Errorf("%d work-items a group do not share the copies of a tile evenly", items)
+	}
+	return nil
+}
+
+// unitRows is the rows of the matrix instruction, 0 of one that is not known.
+func (p MatMulParams) unitRows() int {
+	switch p.Unit {
+	case "m8n8k4":
+		return 8
+	case "m16n8k4":
+		return 16
+	}
+	return 0
+}
+
 func (p MatMulParams) validateThin(t Type) error {
 	vw := 16 / t.Size()
 	thin, rows, cols := p.BM, p.BK, p.BN // rows and columns of a tile of the large operand
@@ -132,7 +167,13 @@ func (p MatMulParams) validateThin(t Type) error {
 }
 
 // items is the number of work-items of a group of the GPU shape that compute.
-func (p MatMulParams) items() int { return p.BM / p.TM * (p.BN / p.TN) }
+func (p MatMulParams) items() int {
+	n := p.BM / p.TM * (p.BN / p.TN)
+	if p.Unit != "" {
+		n *= 32
+	}
+	return n
+}
 
 func (p MatMulParams) group() [3]int {
 	if p.CPU {
@@ -149,6 +190,9 @@ func (p MatMulParams) LocalMemory(t Type) int {
 	if p.CPU {
 		return p.BK * p.BN * t.Size()
 	}
+	if p.Unit != "" {
+		return p.KU * p.BK * (p.BM + p.BN) * t.Size()
+	}
 	if p.Items != 0 {
 		padded := p.BN * p.BK // of the longer side
 		if p.BM > p.BN {
@@ -160,9 +204,11 @@ func (p MatMulParams) LocalMemory(t Type) int {
 }
 
 // Runs tells whether the device of info can run [MatMul] with these parameters: they are valid and
-// fit, and a GPU gets no CPU shape, which CUDA cannot compile.
+// fit, a GPU gets no CPU shape, which CUDA cannot compile, and a matrix instruction is the one of
+// the device that keeps the numerics contract.
 func (p MatMulParams) Runs(info *backend.Info, t Type) bool {
-	return p.Validate(t) == nil && p.Fits(info, t) && !(info.GPU && p.CPU)
+	return p.Validate(t) == nil && p.Fits(info, t) && !(info.GPU && p.CPU) &&
+		(p.Unit == "" || p.Unit == info.Float64Unit)
 }
 
 // Fits tells whether the device of info can run [MatMul] with these parameters, as far as its
@@ -189,6 +235,9 @@ func (p MatMulParams) macros() map[string]string {
 	}
 	if p.CPU {
 		m["VW"] = strconv.Itoa(p.VW)
+	}
+	if p.Unit != "" {
+		m["UM"] = strconv.Itoa(p.unitRows())
 	}
 	if p.Items != 0 {
 		m["ITEMS"] = strconv.Itoa(p.Items)

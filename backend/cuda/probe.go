@@ -16,8 +16,11 @@ func (own *device) probe(d *backend.Device) (*driverkit.Arithmetic, error) {
 }
 
 func (e *entry) probeKey() diskcache.Key {
-	return diskcache.KeyOf("probe 1", e.id, string(probePTX("f32")), string(probePTX("f64")),
-		driverkit.ProbeID())
+	parts := []string{"probe 2", e.id, string(probePTX("f32")), string(probePTX("f64")), driverkit.ProbeID()}
+	for i := range matrixUnits {
+		parts = append(parts, string(matrixUnits[i].ptx()))
+	}
+	return diskcache.KeyOf(parts...)
 }
 
 // probeText computes what driverkit.Examine32 asks for, as PTX, so that it needs no compiler. FT is
@@ -113,6 +116,9 @@ func examine(d *backend.Device) (*driverkit.Arithmetic, error) {
 		return nil, err
 	}
 	f := new(driverkit.Arithmetic)
+	if f.Float64Unit, err = findUnit(d, q); err != nil {
+		return nil, err
+	}
 	f.Note32(note32)
 	f.Note64(note64)
 	return f, nil

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"os"
+	"slices"
 	"strings"
 	"sync"
 
@@ -60,6 +62,7 @@ func (m *Memo[F]) Find(c *diskcache.Cache, k diskcache.Key, probe func() (*F, er
 // Arithmetic is what a probe found of a device's arithmetic.
 type Arithmetic struct {
 	Float32, Float64 bool
+	Float64Unit      string // as backend.Info has it
 	Notes            []string
 }
 
@@ -78,9 +81,14 @@ func (a *Arithmetic) note(note string) bool {
 
 // Apply puts the findings into info.
 func (a *Arithmetic) Apply(info *backend.Info) {
-	notes := a.Notes
+	notes := slices.Clone(a.Notes)
 	if info.Note != "" {
 		notes = append([]string{info.Note}, notes...)
+	}
+	info.Float64Unit = ""
+	if a.Float64Unit != "" && os.Getenv(backend.EnvMatrix) != "off" {
+		info.Float64Unit = a.Float64Unit
+		notes = append(notes, "float64 products by the matrix instruction "+a.Float64Unit)
 	}
 	info.Float32, info.Float64, info.Note = a.Float32, a.Float64, strings.Join(notes, "; ")
 }

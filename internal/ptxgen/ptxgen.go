@@ -50,6 +50,28 @@ func Flags() []string {
 	}
 }
 
+// TargetOf is what the PTX of s is compiled for: [Target], or the first that has the matrix
+// instruction that s is for.
+func TargetOf(s *backend.Source) string {
+	switch s.Macros["UM"] {
+	case "8":
+		return "sm_80"
+	case "16":
+		return "sm_90"
+	}
+	return Target
+}
+
+// unitFlags are the flags more of a source with a matrix instruction.
+func unitFlags(s *backend.Source) []string {
+	target := TargetOf(s)
+	if target == Target {
+		return nil
+	}
+	feature := map[string]string{"sm_80": "+ptx70", "sm_90": "+ptx78"}[target]
+	return []string{"-march=" + target, "-Xclang", "-target-feature", "-Xclang", feature}
+}
+
 // Compile compiles the text of s to PTX, with all its kernels: comments and blank lines removed,
 // .reqntid added where a kernel fixes its group. The first line says that generator, a command for
 // go run, wrote it. The same s gives the same bytes wherever clang is the same.
@@ -106,7 +128,7 @@ func run(root string, s *backend.Source) ([]byte, error) {
 	if err := os.WriteFile(text, []byte(s.Text), 0o644); err != nil {
 		return nil, err
 	}
-	args := Flags()
+	args := append(Flags(), unitFlags(s)...)
 	for _, name := range preludes(root) {
 		args = append(args, "-include", name)
 	}

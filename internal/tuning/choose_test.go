@@ -276,6 +276,19 @@ func TestChooseOnRealDevices(t *testing.T) {
 			t.Errorf("sm_90, %d products of %d in %s: %+v", c.count, c.n, c.typ, p)
 		}
 	}
+	// A matrix instruction that is the chain pays for products that fill the multiprocessors.
+	for _, unit := range []string{"m8n8k4", "m16n8k4"} {
+		nvidia.Float64Unit = unit
+		for n, want := range map[int]string{256: "", 512: "", 1024: unit, 4096: unit} {
+			if p := ChooseMatMul(&nvidia, element.Float64, n, n, n); p.Unit != want {
+				t.Errorf("%s, %d: %+v", unit, n, p)
+			}
+		}
+		if p := ChooseMatMul(&nvidia, element.Float32, 4096, 4096, 4096); p.Unit != "" {
+			t.Errorf("%s in float32: %+v", unit, p)
+		}
+	}
+	nvidia.Float64Unit = ""
 	if q := ChooseTranspose(&nvidia, element.Float64, 4096, 4096); q != kernels.TextbookTranspose {
 		t.Errorf("sm_90: %+v", q)
 	}

@@ -88,8 +88,10 @@ func PTXSources() map[string]*backend.Source {
 		add(kernels.MatMulTiled(t))
 		add(kernels.TransposeNaive(t))
 		add(kernels.TransposeTiled(t))
-		for _, p := range ruled(builtin.MatMul, gpu, t) {
-			add(kernels.MatMul(t, p))
+		for _, unit := range []string{"", "m8n8k4", "m16n8k4"} {
+			for _, p := range ruled(builtin.MatMul, &backend.Info{GPU: true, Float64Unit: unit}, t) {
+				add(kernels.MatMul(t, p))
+			}
 		}
 		for _, p := range ruled(builtin.Transpose, gpu, t) {
 			add(kernels.Transpose(t, p))

@@ -17,7 +17,9 @@
 // tables, barriers (bar.sync, bar.arrive, bar.red, named and counted), atomic operations, vectors
 // of up to eight elements, the instructions for integers of 16, 32 and 64 bits and for float32 and
 // float64, conversions (also to and from float16), and the warp-level shfl.sync, vote.sync,
-// match.sync, redux.sync, bar.warp.sync and mma.sync of float64, and cp.async. Anything else is an error of Load, with the line.
+// match.sync, redux.sync, bar.warp.sync and mma.sync of float64, and cp.async: until the thread has
+// waited for its copy, any use of the bytes that it goes to is a fault. Anything else is an error
+// of Load, with the line.
 //
 // Arithmetic is IEEE 754's: add, sub, mul, fma, div, rcp and sqrt are rounded correctly in all four
 // modes, subnormal numbers are kept unless the instruction says .ftz, and atom.add.f32 flushes them
@@ -65,9 +67,9 @@
 //
 // # Not simulated
 //
-// float16 arithmetic, bfloat16, packed and other matrix instructions, textures and surfaces, clusters,
-// bulk copies, mbarrier, indirect calls, printf and other calls into the CUDA runtime (but
-// a failed assert is a Trap), launches from kernels, several modules linked into one. Nor are
+// float16 arithmetic, bfloat16, packed and other matrix instructions, textures and surfaces,
+// clusters, bulk copies, mbarrier, indirect calls, printf and other calls into the CUDA runtime
+// (but a failed assert is a Trap), launches from kernels, several modules linked into one. Nor are
 // caches, timing and the hardware's registers: %clock counts instructions.
 //
 // # The files

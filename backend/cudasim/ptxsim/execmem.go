@@ -192,7 +192,8 @@ func (g *cta) sharedMemory(t *thread, in *inst, off uint64, n int, how access) [
 		if !g.dev.config.IgnoreRaces {
 			for _, m := range s.valid[off:][:n] {
 				if m == pendingByte {
-					g.failAt(t, in, Race, off, fmt.Sprintf("%d bytes at %s are %s, for which an asynchronous copy has not been "+
+					g.failAt(t, in, Race, off, fmt.Sprintf("%d bytes at %s are %s, for which an "+
+						"asynchronous copy has not been "+
 						"waited for", n, g.sharedName(off), verbs[in.kind]))
 					return nil
 				}

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// mmaKernel is a kernel of one mma, whose operands are 20 numbers of each thread, one after another:
-// a, b and c. The guard may keep threads away from it.
+// mmaKernel is a kernel of one mma, whose operands are 20 numbers of each thread, one after
+// another: a, b and c. The guard may keep threads away from it.
 func mmaKernel(shape, guard string) string {
 	s := mmaShapes[shape]
 	n := [4]int{s.m / 4, s.m * s.k / 32, s.k / 4, s.m / 4}

@@ -46,7 +46,8 @@ func (g *cta) releaseWarp(warp []thread, lane int) bool {
 		t := &warp[bits.TrailingZeros32(m)]
 		if mma && t.state == exited {
 			return g.failAt(&warp[lane], w.in, DivergentBarrier, 0,
-				fmt.Sprintf("mma needs all 32 threads of the warp, but thread %s has exited (%s)", triple(t.pos), g.placeOf(t)))
+				fmt.Sprintf("mma needs all 32 threads of the warp, but thread %s has exited (%s)", triple(t.pos),
+					g.placeOf(t)))
 		}
 		if t.state != atWarp || t.wait.in != w.in || t.wait.mask != w.mask {
 			return true // not yet; if never, the block gets stuck

@@ -149,7 +149,8 @@ func Assemble(t *testing.T, dir string) string {
 	return a.Table(t, makers, &Committed{})
 }
 
-// A PTX makes the PTX for a GPU of an architecture, of all that Of has.
+// A PTX makes the PTX for a GPU of an architecture, of all that Of has, or nil where there is none
+// for it.
 type PTX struct {
 	Make func(arch int) ([]byte, error)
 	Of   []any
@@ -183,11 +184,15 @@ func (a *Assembler) Table(t *testing.T, makers map[string]PTX, committed *Commit
 
 // rows is the lines of the table for one PTX.
 func (a *Assembler) rows(t *testing.T, name, key string, ptx PTX) string {
-	registers, shared := map[string]string{}, map[string]int{}
-	for i, arch := range a.Archs {
+	registers, shared, before := map[string]string{}, map[string]int{}, ""
+	for _, arch := range a.Archs {
 		text, err := ptx.Make(arch)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if text == nil {
+			before += fmt.Sprintf(" %6s", "-")
+			continue
 		}
 		found, err := a.Assemble(text, arch)
 		if err != nil {
@@ -195,8 +200,12 @@ func (a *Assembler) rows(t *testing.T, name, key string, ptx PTX) string {
 			continue
 		}
 		for kernel, r := range found {
+			known := registers[kernel] != ""
+			if !known {
+				registers[kernel] = before
+			}
 			registers[kernel] += fmt.Sprintf(" %6d", (r.Registers+7)/8*8)
-			if i > 0 && shared[kernel] != r.Shared {
+			if known && shared[kernel] != r.Shared {
 				t.Errorf("kernel %s takes %d bytes of shared memory on sm_%d, and not on others",
 					kernel, r.Shared, arch)
 			}

@@ -96,8 +96,8 @@ func Check(t *testing.T, ptx []byte, s *backend.Source) {
 		!strings.HasSuffix(first, " DO NOT EDIT.") {
 		t.Errorf("the first line is %q", first)
 	}
-	if !strings.Contains(text, "\n.target "+ptxgen.Target+"\n.address_size 64\n") {
-		t.Errorf("not for %s with addresses of 64 bits", ptxgen.Target)
+	if target := ptxgen.TargetOf(s); !strings.Contains(text, "\n.target "+target+"\n.address_size 64\n") {
+		t.Errorf("not for %s with addresses of 64 bits", target)
 	}
 	for _, op := range Opcodes(ptx) {
 		if bad := Refuse(op); bad != "" {
