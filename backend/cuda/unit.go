@@ -156,8 +156,10 @@ func (u *matrixUnit) isChain(d *backend.Device, q *backend.Queue, ptx []byte) (b
 // samples is tiles of every kind of numbers, and their products by math.FMA.
 func (u *matrixUnit) samples() (in, want []float64) {
 	random := rand.New(rand.NewPCG(64, 4096))
-	special := []float64{0, math.Copysign(0, -1), 1, -1, math.Inf(1), math.Inf(-1), math.NaN(), math.MaxFloat64,
-		math.SmallestNonzeroFloat64}
+	special := []float64{
+		0, math.Copysign(0, -1), 1, -1, math.Inf(1), math.Inf(-1), math.NaN(), math.MaxFloat64,
+		math.SmallestNonzeroFloat64,
+	}
 	number := func(kind, place int) float64 {
 		x := 2*random.Float64() - 1
 		switch kind {

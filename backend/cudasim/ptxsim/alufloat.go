@@ -35,6 +35,7 @@ func anyF64(r []uint64, in *inst) {
 // The sign operations of a NaN give another one, as a GPU's do: the payload is lost.
 
 func negF32(r []uint64, in *inst) { r[in.d] = bits32(-float32At(r, in.a)) }
+
 func absF32(r []uint64, in *inst) { r[in.d] = bits32(float32(math.Abs(float64(float32At(r, in.a))))) }
 func negF64(r []uint64, in *inst) { r[in.d] = bits64(-float64At(r, in.a)) }
 func absF64(r []uint64, in *inst) { r[in.d] = bits64(math.Abs(float64At(r, in.a))) }

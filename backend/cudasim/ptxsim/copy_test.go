@@ -13,11 +13,11 @@ func TestAsyncCopies(t *testing.T) {
 	for body, want := range map[string]string{
 		issue + "cp.async.wait_group 0; bar.sync 0; ld.shared.u32 %r2, [%rd3]; st.global.u32 [%out], %r2;": "",
 		issue + "cp.async.wait_all; ld.shared.u32 %r2, [%rd2]; st.global.u32 [%out], %r1;":                 "",
-		issue + "ld.shared.u32 %r2, [%rd2];":                                                               unfinished,
-		issue + "cp.async.wait_group 1; ld.shared.u32 %r2, [%rd2];":                                        unfinished,
-		issue + "bar.sync 0; ld.shared.u32 %r2, [%rd3];":                                                   unfinished,
-		issue + "st.shared.u32 [%rd2], 1;":                                                                 unfinished,
-		issue + "cp.async.wait_all; ld.shared.u32 %r2, [%rd3];":                                            "data race",
+		issue + "ld.shared.u32 %r2, [%rd2];":                        unfinished,
+		issue + "cp.async.wait_group 1; ld.shared.u32 %r2, [%rd2];": unfinished,
+		issue + "bar.sync 0; ld.shared.u32 %r2, [%rd3];":            unfinished,
+		issue + "st.shared.u32 [%rd2], 1;":                          unfinished,
+		issue + "cp.async.wait_all; ld.shared.u32 %r2, [%rd3];":     "data race",
 		"cp.async.ca.shared.global [%rd2], [%out], 4, 0; cp.async.wait_all; ld.shared.u32 %r2, [%rd2]; " +
 			"add.u32 %r2, %r2, %r1; st.global.u32 [%out], %r2;": "",
 	} {
