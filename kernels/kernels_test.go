@@ -130,6 +130,10 @@ func TestValidate(t *testing.T) {
 			t.Errorf("valid parameters: %v", err)
 		}
 	}
+	unit := MatMulParams{BM: 64, BN: 64, BK: 16, TM: 32, TN: 32, KU: 3, Unit: "m16n8k4"}
+	if err := unit.Validate(Float64); err != nil {
+		t.Errorf("valid parameters: %v", err)
+	}
 	with := func(p MatMulParams, f func(*MatMulParams)) MatMulParams { f(&p); return p }
 	for _, c := range []struct {
 		p    MatMulParams
@@ -150,6 +154,15 @@ func TestValidate(t *testing.T) {
 		{with(thin, func(p *MatMulParams) { p.Items = 128 }), Float32, "is 256, more than the work-items of a group"},
 		{with(thin, func(p *MatMulParams) { p.KU = 48 }), Float32, "ku must be a multiple of 8, and divide bk"},
 		{with(thin, func(p *MatMulParams) { p.BK = 16 }), Float32, "do not share the loads of a tile evenly"},
+		{unit, Float32, "in float64 and without items"},
+		{with(unit, func(p *MatMulParams) { p.Unit = "m16n8k5" }), Float64, "unit must be m8n8k4 or m16n8k4"},
+		{with(unit, func(p *MatMulParams) { p.TM = 8 }), Float64, "a multiple of the instruction's rows"},
+		{with(unit, func(p *MatMulParams) { p.BN, p.TN = 24, 24 }), Float64, "bn of 16"},
+		{with(unit, func(p *MatMulParams) { p.BK = 24 }), Float64, "bk must be a power of two"},
+		{with(unit, func(p *MatMulParams) { p.KU = 1 }), Float64, "ku must be 2 to 8"},
+		{with(unit, func(p *MatMulParams) { p.TM, p.TN = 16, 8 }), Float64, "1024 work-items a group, more than 256"},
+		{with(unit, func(p *MatMulParams) { p.BK = 64 }), Float64, "copy too few rows of a tile at once"},
+		{with(cpu, func(p *MatMulParams) { p.Unit = "m8n8k4" }), Float64, "unit is for GPUs"},
 		{with(cpu, func(p *MatMulParams) { p.Items = 1 }), Float32, "items is for GPUs"},
 		{with(cpu, func(p *MatMulParams) { p.VW = 3 }), Float32, "vw must be 1, 2, 4, 8 or 16"},
 		{with(cpu, func(p *MatMulParams) { p.VW = 0 }), Float32, "vw must be 1, 2, 4, 8 or 16"},

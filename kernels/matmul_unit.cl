@@ -51,10 +51,12 @@
 #define STRIP 8                           /* rows of tiles that groups go through column by column */
 #define APLACE(row, col) ((row) * BK + ((col) ^ ((row) % (BK / 4) * 4)))
 #define BPLACE(row, col) ((row) * BN + ((col) ^ ((row) % 4 * 4)))
-#if STEPS % 2
-#error "matmul_unit: BK must be a multiple of 8"
-#elif ATILE % (2 * ITEMS) || BK * BN % (2 * ITEMS) || ITEMS % AX || ITEMS % BX
+#if UM != 8 && UM != 16 || TM % UM || TN % 8 || BN % 16 || BK < 8 || BK & (BK - 1)
+#error "matmul_unit: TM must be a multiple of UM, TN of 8, BN of 16, and BK a power of two from 8 on"
+#elif ITEMS % AX || ITEMS % BX || BM % AROWS || BK % BROWS
 #error "matmul_unit: the work-items of a group do not share the copies of a tile evenly"
+#elif AROWS % (BK / 4) || BROWS % 4
+#error "matmul_unit: the rows that a work-item copies must have one order of elements"
 #endif
 
 #ifdef __CUDACC_RTC__
@@ -66,7 +68,7 @@
 #endif
 #define COPY(bytes, how, to, from) \
   ASM volatile("cp.async." how ".shared.global [%0], [%1], " bytes ";" \
-                   :: "r"(LOCAL_ADDRESS(to)), "l"(from) : "memory")
+               :: "r"(LOCAL_ADDRESS(to)), "l"(from) : "memory")
 #define COMMIT() ASM volatile("cp.async.commit_group;" ::: "memory")
 #define WAIT(n) ASM volatile("cp.async.wait_group %0;" :: "n"(n) : "memory")
 
@@ -74,10 +76,10 @@
 INLINE void multiply(double *c, const double *a, const double b) {
 #if UM == 8
   ASM("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1},{%2},{%3},{%0,%1};"
-          : "+d"(c[0]), "+d"(c[1]) : "d"(a[0]), "d"(b));
+      : "+d"(c[0]), "+d"(c[1]) : "d"(a[0]), "d"(b));
 #else
   ASM("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0,%1,%2,%3},{%4,%5},{%6},{%0,%1,%2,%3};"
-          : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3]) : "d"(a[0]), "d"(a[1]), "d"(b));
+      : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3]) : "d"(a[0]), "d"(a[1]), "d"(b));
 #endif
 }
 

@@ -93,6 +93,8 @@ func (p MatMulParams) validateCPU(t Type) error {
 		return fmt.Errorf("vw must be 1, 2, 4, 8 or 16, not %d", p.VW)
 	case p.Items != 0:
 		return fmt.Errorf("items is for GPUs; it must be 0, not %d", p.Items)
+	case p.Unit != "":
+		return fmt.Errorf("unit is for GPUs; it must be empty, not %q", p.Unit)
 	case p.TN%p.VW != 0 || p.TN/p.VW > maxBlock:
 		return fmt.Errorf("tn must be a multiple of vw, %d times at most", maxBlock)
 	case p.BM*p.BN*t.Size() > maxSumsBytes:
@@ -121,14 +123,18 @@ func (p MatMulParams) validateUnit(t Type) error {
 	switch ax, bx := p.BK/2, p.BN/2; {
 	case t != Float64 || p.unitRows() == 0 || p.Items != 0:
 		return fmt.Errorf("unit must be m8n8k4 or m16n8k4, in float64 and without items, not %q", p.Unit)
-	case p.TM%p.unitRows() != 0 || p.TN%8 != 0 || p.BK%8 != 0:
-		return fmt.Errorf("tm must be a multiple of the instruction's rows, tn and bk of 8")
+	case p.TM%p.unitRows() != 0 || p.TN%8 != 0 || p.BN%16 != 0:
+		return fmt.Errorf("tm must be a multiple of the instruction's rows, tn of 8 and bn of 16")
+	case p.BK < 8 || p.BK&(p.BK-1) != 0:
+		return fmt.Errorf("bk must be a power of two from 8 on, not %d", p.BK)
 	case p.KU < 2 || p.KU > 8:
 		return fmt.Errorf("ku must be 2 to 8 tiles in local memory, not %d", p.KU)
 	case items > maxItems:
 		return fmt.Errorf("32*(bm/tm)*(bn/tn) is %d work-items a group, more than %d", items, maxItems)
 	case items%ax != 0 || items%bx != 0 || p.BM%(items/ax) != 0 || p.BK%(items/bx) != 0:
 		return fmt.Errorf("%d work-items a group do not share the copies of a tile evenly", items)
+	case items/ax%(p.BK/4) != 0 || items/bx%4 != 0: // the rows of a work-item have one order of elements
+		return fmt.Errorf("%d work-items a group copy too few rows of a tile at once", items)
 	}
 	return nil
 }
