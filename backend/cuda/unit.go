@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/backend/driverkit"
 )
 
 // A matrixUnit is a matrix instruction of float64, as PTX names it.
@@ -21,8 +22,8 @@ type matrixUnit struct {
 
 var matrixUnits = []matrixUnit{{"m16n8k4", 16, 90, "7.8"}, {"m8n8k4", 8, 80, "7.0"}}
 
-// What the probe of a unit computes: each of unitTiles warps a tile of C = A*B of ROWS by 8 in
-// unitDepth products an element.
+// What the probe of a unit computes: each of unitTiles warps a tile of C = A*B, of the unit's rows by
+// 8, with unitDepth products an element.
 const (
 	unitTiles = 64
 	unitDepth = 64
@@ -106,10 +107,12 @@ func findUnit(d *backend.Device, q *backend.Queue) (string, error) {
 			continue
 		}
 		exact, err := u.isChain(d, q, u.ptx())
-		if errors.Is(err, backend.ErrDeviceLost) {
+		switch {
+		case errors.Is(err, backend.ErrBuild) || errors.Is(err, backend.ErrUnsupported):
+			continue // the driver is too old for the instruction
+		case err != nil:
 			return "", err
-		}
-		if err == nil && exact { // a driver that is too old for the instruction does not compile it
+		case exact:
 			return u.name, nil
 		}
 	}
@@ -127,22 +130,9 @@ func (u *matrixUnit) isChain(d *backend.Device, q *backend.Queue, ptx []byte) (b
 	}
 	defer k.Release()
 	in, want := u.samples()
-	src, err := d.Alloc(int64(8 * len(in)))
-	if err != nil {
-		return false, err
-	}
-	defer src.Free()
-	dst, err := d.Alloc(int64(8 * len(want)))
-	if err != nil {
-		return false, err
-	}
-	defer dst.Free()
 	got := make([]float64, len(want))
-	err = errors.Join(q.Write(src, 0, backend.Bytes(in)),
-		q.Launch(k, backend.Grid{Groups: [3]int{unitTiles, 1, 1}, Local: [3]int{32, 1, 1}}, backend.Buf(src),
-			backend.Buf(dst)),
-		q.Read(backend.Bytes(got), dst, 0))
-	if err != nil {
+	grid := backend.Grid{Groups: [3]int{unitTiles, 1, 1}, Local: [3]int{32, 1, 1}}
+	if err := driverkit.Run(d, q, k, grid, backend.Bytes(in), backend.Bytes(got)); err != nil {
 		return false, err
 	}
 	for i, w := range want {

@@ -203,7 +203,9 @@ func examine[W uint32 | uint64](d *backend.Device, q *backend.Queue, k *backend.
 	fraction W,
 ) (out []W, note string, err error) {
 	out = make([]W, len(want))
-	if err := launch(d, q, k, len(in)/3, backend.Bytes(in), backend.Bytes(out)); err != nil {
+	n := len(in) / 3
+	if err := Run(d, q, k, backend.Grid1(n, 1), backend.Bytes(in), backend.Bytes(out),
+		backend.Uint32(uint32(n))); err != nil {
 		return nil, "", err
 	}
 	m := len(want) / (len(in) / 3)
@@ -222,8 +224,9 @@ func examine[W uint32 | uint64](d *backend.Device, q *backend.Queue, k *backend.
 	return out, "", nil
 }
 
-// launch runs k on n vectors.
-func launch(d *backend.Device, q *backend.Queue, k *backend.Kernel, n int, in, out []byte) error {
+// Run runs k, whose arguments are the buffers in and out, and more behind them.
+func Run(d *backend.Device, q *backend.Queue, k *backend.Kernel, g backend.Grid, in, out []byte, more ...backend.Arg,
+) error {
 	src, err := d.Alloc(int64(len(in)))
 	if err != nil {
 		return err
@@ -237,8 +240,7 @@ func launch(d *backend.Device, q *backend.Queue, k *backend.Kernel, n int, in, o
 	if err := q.Write(src, 0, in); err != nil {
 		return err
 	}
-	err = q.Launch(k, backend.Grid1(n, 1), backend.Buf(src), backend.Buf(dst), backend.Uint32(uint32(n)))
-	if err != nil {
+	if err := q.Launch(k, g, append([]backend.Arg{backend.Buf(src), backend.Buf(dst)}, more...)...); err != nil {
 		return err
 	}
 	return q.Read(out, dst, 0)

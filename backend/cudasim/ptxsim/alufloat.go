@@ -34,14 +34,10 @@ func anyF64(r []uint64, in *inst) {
 
 // The sign operations of a NaN give another one, as a GPU's do: the payload is lost.
 
-func negF32(r []uint64, in *inst) { r[in.d] = bits32(-float32At(r, in.a)) }
-
-func absF32(r []uint64, in *inst) { r[in.d] = bits32(float32(math.Abs(float64(float32At(r, in.a))))) }
-func negF64(r []uint64, in *inst) { r[in.d] = bits64(-float64At(r, in.a)) }
-func absF64(r []uint64, in *inst) { r[in.d] = bits64(math.Abs(float64At(r, in.a))) }
-
-func negFlushF32(a, _, _ float32) float32 { return -a }
-func absFlushF32(a, _, _ float32) float32 { return float32(math.Abs(float64(a))) }
+func negF32(a, _, _ float32) float32 { return -a }
+func absF32(a, _, _ float32) float32 { return float32(math.Abs(float64(a))) }
+func negF64(a, _, _ float64) float64 { return -a }
+func absF64(a, _, _ float64) float64 { return math.Abs(a) }
 
 // copySignF32 is b with the sign of a.
 func copySignF32(r []uint64, in *inst) { r[in.d] = r[in.b]&(1<<31-1) | r[in.a]&(1<<31) }

@@ -178,10 +178,9 @@ func (d *decoder) neg() error {
 	switch {
 	case err != nil:
 		return err
-	case t == f32 && d.take("ftz"):
-		return d.uniform(inst{fn: anyF32, x: &extra{f32: negFlushF32, ftz: true}}, t, 1)
 	case t.class == float && t.bits >= 32:
-		return d.uniform(inst{fn: bySize(t, nil, negF32, negF64)}, t, 1)
+		x := &extra{f32: negF32, f64: negF64, ftz: t == f32 && d.take("ftz")}
+		return d.uniform(inst{fn: bySize(t, nil, anyF32, anyF64), x: x}, t, 1)
 	case t.isInt():
 		return d.uniform(inst{fn: bySize(t, negInt[uint16], negInt[uint32], negInt[uint64])}, t, 1)
 	}
@@ -193,10 +192,9 @@ func (d *decoder) abs() error {
 	switch {
 	case err != nil:
 		return err
-	case t == f32 && d.take("ftz"):
-		return d.uniform(inst{fn: anyF32, x: &extra{f32: absFlushF32, ftz: true}}, t, 1)
 	case t.class == float && t.bits >= 32:
-		return d.uniform(inst{fn: bySize(t, nil, absF32, absF64)}, t, 1)
+		x := &extra{f32: absF32, f64: absF64, ftz: t == f32 && d.take("ftz")}
+		return d.uniform(inst{fn: bySize(t, nil, anyF32, anyF64), x: x}, t, 1)
 	case t.isInt() && t.class == signed:
 		return d.uniform(inst{fn: bySize(t, absSigned[int16, uint16], absSigned[int32, uint32],
 			absSigned[int64, uint64])}, t, 1)

@@ -193,8 +193,7 @@ func (g *cta) sharedMemory(t *thread, in *inst, off uint64, n int, how access) [
 			for _, m := range s.valid[off:][:n] {
 				if m == pendingByte {
 					g.failAt(t, in, Race, off, fmt.Sprintf("%d bytes at %s are %s, for which an "+
-						"asynchronous copy has not been "+
-						"waited for", n, g.sharedName(off), verbs[in.kind]))
+						"asynchronous copy has not been waited for", n, g.sharedName(off), verbs[in.kind]))
 					return nil
 				}
 			}
