@@ -11,6 +11,7 @@ import (
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/element"
+	"github.com/tandem-gpu/tandem/internal/ptxgen"
 	"github.com/tandem-gpu/tandem/internal/ptxgen/ptxtest"
 	"github.com/tandem-gpu/tandem/internal/tuning"
 	"github.com/tandem-gpu/tandem/kernels"
@@ -27,7 +28,7 @@ func TestPTXAssembles(t *testing.T) {
 	for name, s := range tuning.PTXSources() {
 		ptx := ptxOf(t, s)
 		makers[name] = ptxtest.PTX{Make: func(arch int) ([]byte, error) {
-			if arch < target(ptx) {
+			if !ptxgen.Takes(arch, s) {
 				return nil, nil
 			}
 			return ptx, nil
@@ -72,13 +73,6 @@ func TestTwoGroupsFit(t *testing.T) {
 			}
 		}
 	}
-}
-
-// target is the least architecture that PTX is for.
-func target(ptx []byte) int {
-	_, after, _ := bytes.Cut(ptx, []byte(".target sm_"))
-	n, _ := strconv.Atoi(string(after[:bytes.IndexByte(after, '\n')]))
-	return n
 }
 
 // ptxOf is the PTX of s, nil if it has none.

@@ -22,8 +22,8 @@ type matrixUnit struct {
 
 var matrixUnits = []matrixUnit{{"m16n8k4", 16, 90, "7.8"}, {"m8n8k4", 8, 80, "7.0"}}
 
-// What the probe of a unit computes: each of unitTiles warps a tile of C = A*B, of the unit's rows by
-// 8, with unitDepth products an element.
+// What the probe of a unit computes: each of unitTiles warps a tile of C = A*B, of the unit's rows
+// by 8, with unitDepth products an element.
 const (
 	unitTiles = 64
 	unitDepth = 64

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -60,6 +61,12 @@ func TargetOf(s *backend.Source) string {
 		return "sm_90"
 	}
 	return Target
+}
+
+// Takes tells whether a GPU of an architecture, such as 75 for sm_75, takes the PTX of s.
+func Takes(arch int, s *backend.Source) bool {
+	least, _ := strconv.Atoi(strings.TrimPrefix(TargetOf(s), "sm_"))
+	return arch >= least
 }
 
 // unitFlags are the flags more of a source with a matrix instruction.

@@ -15,8 +15,8 @@ const maxWords = 137
 
 // A rows says what terms outputs have: each those of so many rows of x, and of y, with so many
 // columns. They are added up in blocks: of a row with so many turns of the group, or of several
-// short rows. With spread a part is all words; with fours, which
-// is for GPUs, four loads are under way at a time.
+// short rows. With spread a part is all words; with fours, which is for GPUs, four loads are under
+// way at a time.
 type rows struct {
 	outputs, height, cols, turns int
 	spread, fours                bool
