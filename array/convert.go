@@ -2,7 +2,6 @@ package array
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/gpu/launch"
@@ -19,7 +18,10 @@ func Convert[D, S Element | Half](c *Array[D], a *Array[S]) error {
 	if same, ok := any(c).(*Array[S]); ok {
 		return Copy(same, a)
 	}
-	kernel := conversions.Of(*new(D), *new(S))
+	kernel := convertKernels.Of(*new(D), *new(S))
+	if kernel == nil {
+		kernel = halfConversions.Of(*new(D), *new(S))
+	}
 	if kernel == nil {
 		return argument("Convert", fmt.Sprintf("of %T to %T; float32 may come between", *new(S), *new(D)))
 	}
@@ -29,13 +31,13 @@ func Convert[D, S Element | Half](c *Array[D], a *Array[S]) error {
 	return call.Launch()
 }
 
-// conversions are the kernels of Convert.
-var conversions = slices.Concat(convertKernels, support.Kernels{
-	{Types: []any{*new(float32), *new(Float16)}, Kernel: widenFloat16Kernel},
-	{Types: []any{*new(float32), *new(BFloat16)}, Kernel: widenBFloat16Kernel},
-	{Types: []any{*new(Float16), *new(float32)}, Kernel: toFloat16Kernel},
-	{Types: []any{*new(BFloat16), *new(float32)}, Kernel: toBFloat16Kernel},
-})
+// halfConversions are the kernels of Convert that are functions of their own.
+var halfConversions = support.Kernels{
+	{Types: []any{float32(0), Float16(0)}, Kernel: &widenFloat16Kernel},
+	{Types: []any{float32(0), BFloat16(0)}, Kernel: &widenBFloat16Kernel},
+	{Types: []any{Float16(0), float32(0)}, Kernel: &toFloat16Kernel},
+	{Types: []any{BFloat16(0), float32(0)}, Kernel: &toBFloat16Kernel},
+}
 
 //tandem:map float32,float64 float32,int32 float64,float32 float64,int32 int32,float32 int32,float64
 func convert[D, S Element](x S) D { return D(x) }

@@ -6,15 +6,16 @@ import (
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/element"
+	"github.com/tandem-gpu/tandem/gpu/support"
 )
 
 // The elementwise operations: a row each. From its row follow the calls on arrays and on matrices
 // of the host, alone, in parts, on several devices and between files, the command and the cases of
 // package conformance.
 var (
-	Scale = NewElementwise("scale", "FACTOR*A", 1, true, scaleFloat32Kernel, scaleFloat64Kernel, scaleInt32Kernel)
-	Add   = NewElementwise("add", "A + B", 2, false, addFloat32Kernel, addFloat64Kernel, addInt32Kernel)
-	Sub   = NewElementwise("sub", "A - B", 2, false, subFloat32Kernel, subFloat64Kernel, subInt32Kernel)
+	Scale = row("scale", "FACTOR*A", 1, true, &scaleFloat32Kernel, &scaleFloat64Kernel, &scaleInt32Kernel)
+	Add   = row("add", "A + B", 2, false, &addFloat32Kernel, &addFloat64Kernel, &addInt32Kernel)
+	Sub   = row("sub", "A - B", 2, false, &subFloat32Kernel, &subFloat64Kernel, &subInt32Kernel)
 
 	table = []*Elementwise{Add, Scale, Sub}
 )
@@ -36,6 +37,10 @@ type Elementwise struct {
 func NewElementwise(name, formula string, inputs int, alpha bool, f32, f64, i32 *backend.Source) *Elementwise {
 	source := func(t Type) *backend.Source { return element.ByType(t, f32, f64, i32) }
 	return &Elementwise{name, formula, inputs, alpha, source}
+}
+
+func row(name, formula string, inputs int, alpha bool, f32, f64, i32 *support.Lazy) *Elementwise {
+	return NewElementwise(name, formula, inputs, alpha, f32.Source(), f64.Source(), i32.Source())
 }
 
 // Elementwises are all elementwise operations, by name.

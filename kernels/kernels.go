@@ -131,13 +131,13 @@ func scalarAt[T Element](a backend.Arg) T {
 // MatMulNaive is the kernel C = A*B by the definition, one work-item an element. Arguments:
 // [ProductArgs]. Grid: [NaiveGrid], or any.
 func MatMulNaive(t Type) *backend.Source {
-	return element.ByType(t, matmulNaiveFloat32Kernel, matmulNaiveFloat64Kernel, matmulNaiveInt32Kernel)
+	return element.ByType(t, &matmulNaiveFloat32Kernel, &matmulNaiveFloat64Kernel, &matmulNaiveInt32Kernel).Source()
 }
 
 // MatMulTiled is the kernel C = A*B by the textbook's 16x16 tiles in local memory. Arguments:
 // [ProductArgs]. Grid: [TiledGrid], or any of groups of 16x16.
 func MatMulTiled(t Type) *backend.Source {
-	return element.ByType(t, matmulTiledFloat32Kernel, matmulTiledFloat64Kernel, matmulTiledInt32Kernel)
+	return element.ByType(t, &matmulTiledFloat32Kernel, &matmulTiledFloat64Kernel, &matmulTiledInt32Kernel).Source()
 }
 
 // MatMul is the fast kernel C = alpha*A*B + beta*C, or C + A*B and C - A*B in chains that start
@@ -173,7 +173,8 @@ func MatMul(t Type, p MatMulParams) *backend.Source {
 // TransposeNaive is the kernel C = A' by the definition, one work-item an element. Arguments:
 // [TransposeNaiveArgs]. Grid: [NaiveGrid] of A's shape, or any.
 func TransposeNaive(t Type) *backend.Source {
-	return element.ByType(t, transposeNaiveFloat32Kernel, transposeNaiveFloat64Kernel, transposeNaiveInt32Kernel)
+	return element.ByType(t, &transposeNaiveFloat32Kernel, &transposeNaiveFloat64Kernel,
+		&transposeNaiveInt32Kernel).Source()
 }
 
 // TransposeTiled is the kernel C = A' by the textbook's padded tile, 32x33 elements moved by 32x8

@@ -87,8 +87,7 @@ func (h *hostKernel) close() {
 func (h *hostKernel) overlay(dir string, in *compiler.Instance) (string, error) {
 	old, err := os.ReadFile(filepath.Join(dir, compiler.FileName))
 	launch := err != nil || bytes.Contains(old, []byte("/gpu/launch\"")) // the package may call these functions
-	native := bytes.Contains(old, []byte("nativecode.Kernels.Of("))      // in a folder that is there then
-	text, err := compiler.Compile(dir, compiler.Options{NoLaunch: !launch, NoPTX: true, NoNative: !native})
+	text, err := compiler.Compile(dir, compiler.Options{NoLaunch: !launch, NoPTX: true})
 	if err != nil {
 		return "", err
 	}

@@ -42,9 +42,15 @@ type Options struct {
 	text    func(kernel string) (string, error) // in place of nativeText, for tests
 }
 
-// Compile makes the generated file of the package in dir. Mistakes in the package are Problems.
+// Compile makes the generated file of the package in dir, and writes nothing: where the package's
+// folder of machine code does not know all kernels, the file names none. Mistakes in the package
+// are Problems.
 func Compile(dir string, o Options) ([]byte, error) {
 	out, err := compile(dir, o)
+	if err == nil && !o.NoNative && !nativegen.Declares(filepath.Join(dir, nativegen.Folder), kernelsOf(out.native)) {
+		o.NoNative, o.Log = true, nil // which has been told
+		out, err = compile(dir, o)
+	}
 	return out.text, err
 }
 

@@ -296,7 +296,7 @@ func (e *emitter) source(g *gotext.Printer, k *front.KernelDecl, i int) error {
 		e.line("Packed: %s(%q),", e.names.Give("kernelsPTX"), n.Entry)
 	}
 	if key := e.nativeKey(n); key != "" {
-		e.line("Native: %s.Of(%q, %q),", e.natives(), n.Entry, key)
+		e.line("Native: %s.Of(%q, %q),", e.natives(n), n.Entry, key)
 	}
 	e.line("}\n")
 	if e.o.NoPTX {
@@ -305,7 +305,9 @@ func (e *emitter) source(g *gotext.Printer, k *front.KernelDecl, i int) error {
 	return e.prebuild(n.Entry, support.Head+body)
 }
 
-// packedSource prints the backend.Source of an instance whose text is packed.
+// packedSource prints a function for the backend.Source of an instance whose text is packed. It is
+// called when the kernel is needed: a variable's value would be made at the program's start, and
+// link every kernel of the package into every program.
 func (e *emitter) packedSource(k *front.KernelDecl, n *ir.Kernel, params, compiled, plain string, files []string) {
 	kind := "Source"
 	if k.Mapped != nil {
@@ -318,7 +320,11 @@ func (e *emitter) packedSource(k *front.KernelDecl, n *ir.Kernel, params, compil
 		}
 		params = "support.MapParams(" + strings.Join(words, ", ") + ")"
 	}
-	args := []string{strconv.Quote(n.Entry), strconv.Quote(e.nativeKey(n)), params, compiled, plain}
+	native := "nil"
+	if key := e.nativeKey(n); key != "" {
+		native = fmt.Sprintf("%s.Of(%q, %q)", e.natives(n), n.Entry, key)
+	}
+	args := []string{strconv.Quote(n.Entry), native, params, compiled, plain}
 	for _, f := range files {
 		args = append(args, strconv.Quote(f))
 	}
@@ -326,8 +332,8 @@ func (e *emitter) packedSource(k *front.KernelDecl, n *ir.Kernel, params, compil
 	if n.Group != [3]int{} {
 		group = fmt.Sprintf(".Group(%d, %d, %d)", n.Group[0], n.Group[1], n.Group[2])
 	}
-	e.line("var %s = %s%s.%s(%s)\n", e.sourceName(k, n), e.names.Give("kernelsPacked"), group, kind,
-		strings.Join(args, ", "))
+	e.line("var %s = support.Lazy{New: func() *backend.Source {\nreturn %s%s.%s(%s)\n}}\n", e.sourceName(k, n),
+		e.names.Give("kernelsPacked"), group, kind, strings.Join(args, ", "))
 }
 
 // prebuild makes the PTX of a kernel.
@@ -358,12 +364,8 @@ func (e *emitter) packed() {
 		e.line("var %s = support.PTX(%s)\n", e.names.Give("kernelsPTX"), file)
 		return
 	}
-	natives := ""
-	if len(e.native) > 0 {
-		natives = ", Native: " + e.natives()
-	}
-	e.line("var %s = support.Packed{Fresh: %s, PTX: support.PTX(%s), Text: support.Texts(%[3]s)%s}\n",
-		e.names.Give("kernelsPacked"), e.freshName(), file, natives)
+	e.line("var %s = support.Packed{Fresh: %s, PTX: support.PTX(%s), Text: support.Texts(%[3]s)}\n",
+		e.names.Give("kernelsPacked"), e.freshName(), file)
 }
 
 // text is an instance in the portable dialect, without what every text begins with, and the files
@@ -464,7 +466,11 @@ func (e *emitter) launch(k *front.KernelDecl) {
 func (l *launcher) kernelOf() string {
 	params := l.k.Fn.Type().(*types.Signature).TypeParams()
 	if params.Len() == 0 {
-		return l.sourceName(l.k, l.k.Instances[0])
+		source := l.sourceName(l.k, l.k.Instances[0])
+		if l.o.Pack {
+			source += ".Source()"
+		}
+		return source
 	}
 	var zeros []string
 	for i := range params.Len() {
@@ -563,11 +569,29 @@ func (e *emitter) instances(k *front.KernelDecl) {
 	}
 	e.line("var %s = support.Kernels{", e.instancesName(k))
 	for i, n := range k.Instances {
-		var zero []string
+		var zeros []string
 		for _, t := range k.Types[i] {
-			zero = append(zero, "*new("+e.typeName(t)+")")
+			zeros = append(zeros, e.zero(t))
 		}
-		e.line("{Types: []any{%s}, Kernel: %s},", strings.Join(zero, ", "), e.sourceName(k, n))
+		kernel := "&" + e.sourceName(k, n)
+		if !e.o.Pack {
+			kernel = "support.Made(" + e.sourceName(k, n) + ")"
+		}
+		e.line("{Types: []any{%s}, Kernel: %s},", strings.Join(zeros, ", "), kernel)
 	}
 	e.line("}\n")
+}
+
+// zero is the zero value of a type of elements as a constant or a literal, which needs no code at a
+// program's start.
+func (e *emitter) zero(t types.Type) string {
+	switch u := t.Underlying().(type) {
+	case *types.Struct, *types.Array:
+		return e.typeName(t) + "{}"
+	case *types.Basic:
+		if u.Kind() == types.Bool {
+			return e.typeName(t) + "(false)"
+		}
+	}
+	return e.typeName(t) + "(0)"
 }

@@ -1,10 +1,10 @@
 package compiler
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"go/types"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -41,9 +41,10 @@ func (e *emitter) nativeKey(n *ir.Kernel) string {
 	return k.key
 }
 
-// natives is the table of the package's machine code.
-func (e *emitter) natives() string {
-	return e.qualifier(types.NewPackage(e.pkg.ImportPath+"/"+nativegen.Folder, nativegen.Folder)) + ".Kernels"
+// natives is the variable with the machine code of an instance.
+func (e *emitter) natives(n *ir.Kernel) string {
+	folder := types.NewPackage(e.pkg.ImportPath+"/"+nativegen.Folder, nativegen.Folder)
+	return e.qualifier(folder) + "." + nativegen.Variable(n.Entry)
 }
 
 // nativeText is the kernel's text in C; tests have their own.
@@ -71,13 +72,7 @@ func updateNative(dir string, list []nativeKernel, o Options) error {
 	case len(list) == 0:
 		return nativegen.RemoveFolder(folder, nil)
 	case o.Native == nil:
-		if _, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) {
-			err = nativegen.WriteFolder(folder, "", nil)
-			if err != nil {
-				return err
-			}
-		}
-		return warnNative(folder, list, o)
+		return cmp.Or(nativegen.WriteNames(folder, kernelsOf(list)), warnNative(folder, list, o))
 	}
 	version, err := ptxgen.Version()
 	if err != nil {
@@ -89,6 +84,14 @@ func updateNative(dir string, list []nativeKernel, o Options) error {
 		return err
 	}
 	return nativegen.WriteFolder(folder, version, kernels)
+}
+
+// kernelsOf is the kernels of list without code.
+func kernelsOf(list []nativeKernel) (kernels []nativegen.Kernel) {
+	for _, k := range list {
+		kernels = append(kernels, nativegen.Kernel{Name: k.name, Key: k.key})
+	}
+	return kernels
 }
 
 // compileNative compiles all texts for all levels, on all cores, but for those whose code old has.

@@ -1,6 +1,10 @@
 package support
 
-import "github.com/tandem-gpu/tandem/backend"
+import (
+	"sync"
+
+	"github.com/tandem-gpu/tandem/backend"
+)
 
 // Kernels is a generic kernel, compiled for several lists of types.
 type Kernels []Instance
@@ -8,7 +12,25 @@ type Kernels []Instance
 // An Instance is a kernel for one list of types.
 type Instance struct {
 	Types  []any // zero values
-	Kernel *backend.Source
+	Kernel *Lazy
+}
+
+// Lazy is a kernel whose source is made when it is first asked for: a program links the kernels
+// that it names alone.
+type Lazy struct {
+	New func() *backend.Source
+
+	once   sync.Once
+	source *backend.Source
+}
+
+// Made is the Lazy of a source that there is.
+func Made(s *backend.Source) *Lazy { return &Lazy{New: func() *backend.Source { return s }} }
+
+// Source is the kernel's source, always the same one.
+func (l *Lazy) Source() *backend.Source {
+	l.once.Do(func() { l.source = l.New() })
+	return l.source
 }
 
 // Of is the kernel for the types of some zero values, nil if it is not compiled for them.
@@ -20,7 +42,7 @@ next:
 				continue next
 			}
 		}
-		return k[i].Kernel
+		return k[i].Kernel.Source()
 	}
 	return nil
 }

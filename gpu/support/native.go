@@ -2,11 +2,7 @@ package support
 
 import (
 	"archive/zip"
-	"embed"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"strings"
 	"sync"
 
@@ -14,19 +10,9 @@ import (
 	"github.com/tandem-gpu/tandem/gpu"
 )
 
-// Natives is the machine code of a package's kernels, in compressed files that package nativegen
-// wrote.
-type Natives struct {
-	Files *embed.FS
-	Arch  string // the processor, as Go calls it
-}
-
-// NativeFile is the name of the file with a kernel's code: kernels that have all before the first
-// underscore in common, instances of one function as a rule, share one.
-func NativeFile(kernel, arch string) string {
-	family, _, _ := strings.Cut(strings.ToLower(kernel), "_") // some file systems know no case
-	return "code_" + family + "_" + arch + ".zip"
-}
+// Natives is the machine code of the instances of a kernel: a compressed file that package
+// nativegen wrote.
+type Natives struct{ File *string }
 
 // NativeComment is what a file says of a kernel's code beside it: the key of its text, what
 // [backend.Native] has, and the compiler.
@@ -48,7 +34,7 @@ func ParseNative(comment string) (n backend.Native, key, compiler string, err er
 // Of finds the code of a kernel for a level, if it was made of what key stands for; it gives nil
 // where there is none. There is none where the cpu device runs each work-item as a goroutine.
 func (n Natives) Of(kernel, key string) func(level string) (*backend.Native, error) {
-	if n.Files == nil || gpu.Goroutines {
+	if n.File == nil || gpu.Goroutines {
 		return nil
 	}
 	return (&nativeKernel{Natives: n, kernel: kernel, key: key}).code
@@ -81,18 +67,7 @@ func (k *nativeKernel) code(level string) (*backend.Native, error) {
 }
 
 func (k *nativeKernel) read(level string) (*backend.Native, error) {
-	f, err := k.Files.Open(NativeFile(k.kernel, k.Arch))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	} else if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	r, err := zip.NewReader(f.(io.ReaderAt), info.Size()) // which files of embed.FS are
+	r, err := zip.NewReader(strings.NewReader(*k.File), int64(len(*k.File)))
 	if err != nil {
 		return nil, err
 	}

@@ -9,10 +9,9 @@ import (
 // Packed is what the kernels of a generated file have in common whose texts are in a compressed
 // file.
 type Packed struct {
-	Fresh  func() error
-	PTX    func(kernel string) *backend.PackedPTX
-	Text   func(kernel string) func() string
-	Native Natives
+	Fresh func() error
+	PTX   func(kernel string) *backend.PackedPTX
+	Text  func(kernel string) func() string
 
 	group [3]int
 }
@@ -23,23 +22,27 @@ func (p Packed) Group(x, y, z int) Packed {
 	return p
 }
 
-// Source is a kernel of the file: its name, the key of its machine code, its parameters, its Go,
-// compiled and as the user wrote it, and the files that it is from.
+// NativeCode is what finds a kernel's machine code for a level, as [Natives.Of] makes it; nil where
+// there is none.
+type NativeCode = func(level string) (*backend.Native, error)
+
+// Source is a kernel of the file: its name, its machine code, its parameters, its Go, compiled and
+// as the user wrote it, and the files that it is from.
 func (p Packed) Source(
-	name, key string, params Params, compiled, plain backend.GoKernel, files ...string,
+	name string, native NativeCode, params Params, compiled, plain backend.GoKernel, files ...string,
 ) *backend.Source {
 	return &backend.Source{
 		Name: name, File: name + ".cl", Params: params, Group: p.group, Go: Form(compiled, plain), Fresh: p.Fresh,
 		Checks:     &backend.Checks{Files: files, Go: plain},
-		PackedText: p.Text(name), Packed: p.PTX(name), Native: p.Native.Of(name, key),
+		PackedText: p.Text(name), Packed: p.PTX(name), Native: native,
 	}
 }
 
 // Map is Source for a map.
 func (p Packed) Map(
-	name, key string, params Params, compiled, plain backend.GoKernel, files ...string,
+	name string, native NativeCode, params Params, compiled, plain backend.GoKernel, files ...string,
 ) *backend.Source {
-	s := p.Source(name, key, params, compiled, plain, files...)
+	s := p.Source(name, native, params, compiled, plain, files...)
 	s.Map = true
 	return s
 }

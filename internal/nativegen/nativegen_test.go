@@ -2,6 +2,11 @@ package nativegen
 
 import (
 	"bytes"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -87,6 +92,45 @@ func TestRefused(t *testing.T) {
 		_, err := Compile(l, "k", "KERNEL(k) { __asm__(\""+absolute[l.Arch]+"\"); return 0; }"+constants)
 		if err == nil || !strings.Contains(err.Error(), "relocation R_") || !strings.Contains(err.Error(), "k_body") {
 			t.Errorf("%s: an address: %v", l.Name, err)
+		}
+	}
+}
+
+// The package names every kernel on every processor, with code or without: kernels that came where
+// no compiler is have no code, and those that are there keep theirs.
+func TestNames(t *testing.T) {
+	dir := t.TempDir()
+	has := []Kernel{{Name: "Scale_float32", Key: "k", Blobs: map[string]*Blob{Levels[0].Name: {Code: []byte("c")}}}}
+	more := append(slices.Clone(has), Kernel{Name: "string"}, Kernel{Name: "_Längs_2"}, Kernel{Name: "scale_int32"})
+	if err := WriteFolder(dir, "version", has); err != nil {
+		t.Fatal(err)
+	}
+	if !Declares(dir, has) || Declares(dir, more) || Declares(t.TempDir(), has) {
+		t.Error("Declares is wrong")
+	}
+	if err := WriteNames(dir, more); err != nil {
+		t.Fatal(err)
+	}
+	if !Declares(dir, more) {
+		t.Error("not all kernels are declared")
+	}
+	got, err := ReadFolder(dir, "version")
+	if err != nil || len(got) != 1 || got[0].Name != "Scale_float32" {
+		t.Errorf("it has the code of %v, %v", got, err)
+	}
+	for _, file := range []string{"code_" + Levels[0].Arch + ".go", otherFile} {
+		text, err := os.ReadFile(filepath.Join(dir, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), file, text, 0)
+		if err != nil {
+			t.Fatalf("%v\n%s", err, text)
+		}
+		for _, k := range more {
+			if f.Scope.Lookup(Variable(k.Name)) == nil {
+				t.Errorf("%s does not declare %s", file, Variable(k.Name))
+			}
 		}
 	}
 }
