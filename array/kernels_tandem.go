@@ -26,16 +26,22 @@ func launchAdd[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T
 }
 
 var addKernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: addFloat32Kernel},
-	{Types: []any{*new(float64)}, Kernel: addFloat64Kernel},
-	{Types: []any{*new(int32)}, Kernel: addInt32Kernel},
+	{Types: []any{float32(0)}, Kernel: &addFloat32Kernel},
+	{Types: []any{float64(0)}, Kernel: &addFloat64Kernel},
+	{Types: []any{int32(0)}, Kernel: &addInt32Kernel},
 }
 
-var addFloat32Kernel = kernelsPacked.Map("add_float32", "e884dee5cd828c37c0e1319ec7263535", support.MapParams("float", "float", "float"), support.Map2(gpu_add), support.Map2(add[float32]), "arithmetic.go")
+var addFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("add_float32", nativecode.Code_add.Of("add_float32", "e884dee5cd828c37c0e1319ec7263535"), support.MapParams("float", "float", "float"), support.Map2(gpu_add), support.Map2(add[float32]), "arithmetic.go")
+}}
 
-var addFloat64Kernel = kernelsPacked.Map("add_float64", "d00b94ca0c202921f9e45fdd649c9599", support.MapParams("double", "double", "double"), support.Map2(gpu_add_), support.Map2(add[float64]), "arithmetic.go")
+var addFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("add_float64", nativecode.Code_add.Of("add_float64", "d00b94ca0c202921f9e45fdd649c9599"), support.MapParams("double", "double", "double"), support.Map2(gpu_add_), support.Map2(add[float64]), "arithmetic.go")
+}}
 
-var addInt32Kernel = kernelsPacked.Map("add_int32", "4408d165cf8cf68eac64f9ebbee4d7ee", support.MapParams("int", "int", "int"), support.Map2(gpu_add__), support.Map2(add[int32]), "arithmetic.go")
+var addInt32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("add_int32", nativecode.Code_add.Of("add_int32", "4408d165cf8cf68eac64f9ebbee4d7ee"), support.MapParams("int", "int", "int"), support.Map2(gpu_add__), support.Map2(add[int32]), "arithmetic.go")
+}}
 
 // launchSub makes z [sub] of the inputs, element by element, as launch.Map has it.
 func launchSub[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -47,16 +53,22 @@ func launchSub[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T
 }
 
 var subKernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: subFloat32Kernel},
-	{Types: []any{*new(float64)}, Kernel: subFloat64Kernel},
-	{Types: []any{*new(int32)}, Kernel: subInt32Kernel},
+	{Types: []any{float32(0)}, Kernel: &subFloat32Kernel},
+	{Types: []any{float64(0)}, Kernel: &subFloat64Kernel},
+	{Types: []any{int32(0)}, Kernel: &subInt32Kernel},
 }
 
-var subFloat32Kernel = kernelsPacked.Map("sub_float32", "1cb5f391699390fbc99e89e36409f93b", support.MapParams("float", "float", "float"), support.Map2(gpu_sub), support.Map2(sub[float32]), "arithmetic.go")
+var subFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("sub_float32", nativecode.Code_sub.Of("sub_float32", "1cb5f391699390fbc99e89e36409f93b"), support.MapParams("float", "float", "float"), support.Map2(gpu_sub), support.Map2(sub[float32]), "arithmetic.go")
+}}
 
-var subFloat64Kernel = kernelsPacked.Map("sub_float64", "a7dad053b7c463cf412f57bd758e2b66", support.MapParams("double", "double", "double"), support.Map2(gpu_sub_), support.Map2(sub[float64]), "arithmetic.go")
+var subFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("sub_float64", nativecode.Code_sub.Of("sub_float64", "a7dad053b7c463cf412f57bd758e2b66"), support.MapParams("double", "double", "double"), support.Map2(gpu_sub_), support.Map2(sub[float64]), "arithmetic.go")
+}}
 
-var subInt32Kernel = kernelsPacked.Map("sub_int32", "47a93d600aa83423362840b80bbd0bf1", support.MapParams("int", "int", "int"), support.Map2(gpu_sub__), support.Map2(sub[int32]), "arithmetic.go")
+var subInt32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("sub_int32", nativecode.Code_sub.Of("sub_int32", "47a93d600aa83423362840b80bbd0bf1"), support.MapParams("int", "int", "int"), support.Map2(gpu_sub__), support.Map2(sub[int32]), "arithmetic.go")
+}}
 
 // launchMul makes z [mul] of the inputs, element by element, as launch.Map has it.
 func launchMul[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -68,16 +80,22 @@ func launchMul[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T
 }
 
 var mulKernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: mulFloat32Kernel},
-	{Types: []any{*new(float64)}, Kernel: mulFloat64Kernel},
-	{Types: []any{*new(int32)}, Kernel: mulInt32Kernel},
+	{Types: []any{float32(0)}, Kernel: &mulFloat32Kernel},
+	{Types: []any{float64(0)}, Kernel: &mulFloat64Kernel},
+	{Types: []any{int32(0)}, Kernel: &mulInt32Kernel},
 }
 
-var mulFloat32Kernel = kernelsPacked.Map("mul_float32", "44b82cd821726f9a1dcdf642f82be9b4", support.MapParams("float", "float", "float"), support.Map2(gpu_mul), support.Map2(mul[float32]), "arithmetic.go")
+var mulFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("mul_float32", nativecode.Code_mul.Of("mul_float32", "44b82cd821726f9a1dcdf642f82be9b4"), support.MapParams("float", "float", "float"), support.Map2(gpu_mul), support.Map2(mul[float32]), "arithmetic.go")
+}}
 
-var mulFloat64Kernel = kernelsPacked.Map("mul_float64", "18025639da63bc3c6609bfd42ef9f45d", support.MapParams("double", "double", "double"), support.Map2(gpu_mul_), support.Map2(mul[float64]), "arithmetic.go")
+var mulFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("mul_float64", nativecode.Code_mul.Of("mul_float64", "18025639da63bc3c6609bfd42ef9f45d"), support.MapParams("double", "double", "double"), support.Map2(gpu_mul_), support.Map2(mul[float64]), "arithmetic.go")
+}}
 
-var mulInt32Kernel = kernelsPacked.Map("mul_int32", "b76701647ea7269c38140a89eac541e8", support.MapParams("int", "int", "int"), support.Map2(gpu_mul__), support.Map2(mul[int32]), "arithmetic.go")
+var mulInt32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("mul_int32", nativecode.Code_mul.Of("mul_int32", "b76701647ea7269c38140a89eac541e8"), support.MapParams("int", "int", "int"), support.Map2(gpu_mul__), support.Map2(mul[int32]), "arithmetic.go")
+}}
 
 // launchDiv makes z [div] of the inputs, element by element, as launch.Map has it.
 func launchDiv[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -89,13 +107,17 @@ func launchDiv[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 
 }
 
 var divKernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: divFloat32Kernel},
-	{Types: []any{*new(float64)}, Kernel: divFloat64Kernel},
+	{Types: []any{float32(0)}, Kernel: &divFloat32Kernel},
+	{Types: []any{float64(0)}, Kernel: &divFloat64Kernel},
 }
 
-var divFloat32Kernel = kernelsPacked.Map("div_float32", "cc69097317396034b666dae2f753c38c", support.MapParams("float", "float", "float"), support.Map2(gpu_div), support.Map2(div[float32]), "arithmetic.go")
+var divFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("div_float32", nativecode.Code_div.Of("div_float32", "cc69097317396034b666dae2f753c38c"), support.MapParams("float", "float", "float"), support.Map2(gpu_div), support.Map2(div[float32]), "arithmetic.go")
+}}
 
-var divFloat64Kernel = kernelsPacked.Map("div_float64", "082d9631bbbc3bed490c7137db7003c9", support.MapParams("double", "double", "double"), support.Map2(gpu_div_), support.Map2(div[float64]), "arithmetic.go")
+var divFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("div_float64", nativecode.Code_div.Of("div_float64", "082d9631bbbc3bed490c7137db7003c9"), support.MapParams("double", "double", "double"), support.Map2(gpu_div_), support.Map2(div[float64]), "arithmetic.go")
+}}
 
 // launchFma makes z [fma] of the inputs, element by element, as launch.Map has it.
 func launchFma[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T], Arg4 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3, z_ Arg4) error {
@@ -108,16 +130,22 @@ func launchFma[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T
 }
 
 var fmaKernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: fmaFloat32Kernel},
-	{Types: []any{*new(float64)}, Kernel: fmaFloat64Kernel},
-	{Types: []any{*new(int32)}, Kernel: fmaInt32Kernel},
+	{Types: []any{float32(0)}, Kernel: &fmaFloat32Kernel},
+	{Types: []any{float64(0)}, Kernel: &fmaFloat64Kernel},
+	{Types: []any{int32(0)}, Kernel: &fmaInt32Kernel},
 }
 
-var fmaFloat32Kernel = kernelsPacked.Map("fma_float32", "4a41cf8d272dcfc6a3ddd0d66508911b", support.MapParams("float", "float", "float", "float"), support.Map3(gpu_fma), support.Map3(fma[float32]), "arithmetic.go")
+var fmaFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("fma_float32", nativecode.Code_fma.Of("fma_float32", "4a41cf8d272dcfc6a3ddd0d66508911b"), support.MapParams("float", "float", "float", "float"), support.Map3(gpu_fma), support.Map3(fma[float32]), "arithmetic.go")
+}}
 
-var fmaFloat64Kernel = kernelsPacked.Map("fma_float64", "ee61a48bd6947c07b5be09d9a4abd530", support.MapParams("double", "double", "double", "double"), support.Map3(gpu_fma_), support.Map3(fma[float64]), "arithmetic.go")
+var fmaFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("fma_float64", nativecode.Code_fma.Of("fma_float64", "ee61a48bd6947c07b5be09d9a4abd530"), support.MapParams("double", "double", "double", "double"), support.Map3(gpu_fma_), support.Map3(fma[float64]), "arithmetic.go")
+}}
 
-var fmaInt32Kernel = kernelsPacked.Map("fma_int32", "75e12dedbdcd216a3bca510e92f73f72", support.MapParams("int", "int", "int", "int"), support.Map3(gpu_fma__), support.Map3(fma[int32]), "arithmetic.go")
+var fmaInt32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("fma_int32", nativecode.Code_fma.Of("fma_int32", "75e12dedbdcd216a3bca510e92f73f72"), support.MapParams("int", "int", "int", "int"), support.Map3(gpu_fma__), support.Map3(fma[int32]), "arithmetic.go")
+}}
 
 // launchNeg makes z [neg] of the inputs, element by element, as launch.Map has it.
 func launchNeg[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -128,16 +156,22 @@ func launchNeg[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T
 }
 
 var negKernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: negFloat32Kernel},
-	{Types: []any{*new(float64)}, Kernel: negFloat64Kernel},
-	{Types: []any{*new(int32)}, Kernel: negInt32Kernel},
+	{Types: []any{float32(0)}, Kernel: &negFloat32Kernel},
+	{Types: []any{float64(0)}, Kernel: &negFloat64Kernel},
+	{Types: []any{int32(0)}, Kernel: &negInt32Kernel},
 }
 
-var negFloat32Kernel = kernelsPacked.Map("neg_float32", "0bcea9cd7c70fcf264676610d51a8545", support.MapParams("float", "float"), support.Map1(gpu_neg), support.Map1(neg[float32]), "arithmetic.go")
+var negFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("neg_float32", nativecode.Code_neg.Of("neg_float32", "0bcea9cd7c70fcf264676610d51a8545"), support.MapParams("float", "float"), support.Map1(gpu_neg), support.Map1(neg[float32]), "arithmetic.go")
+}}
 
-var negFloat64Kernel = kernelsPacked.Map("neg_float64", "55822296ea2a3071c9aefafd82f5cae1", support.MapParams("double", "double"), support.Map1(gpu_neg_), support.Map1(neg[float64]), "arithmetic.go")
+var negFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("neg_float64", nativecode.Code_neg.Of("neg_float64", "55822296ea2a3071c9aefafd82f5cae1"), support.MapParams("double", "double"), support.Map1(gpu_neg_), support.Map1(neg[float64]), "arithmetic.go")
+}}
 
-var negInt32Kernel = kernelsPacked.Map("neg_int32", "0f32da267eb58c423e5025c855444a23", support.MapParams("int", "int"), support.Map1(gpu_neg__), support.Map1(neg[int32]), "arithmetic.go")
+var negInt32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("neg_int32", nativecode.Code_neg.Of("neg_int32", "0f32da267eb58c423e5025c855444a23"), support.MapParams("int", "int"), support.Map1(gpu_neg__), support.Map1(neg[int32]), "arithmetic.go")
+}}
 
 // launchAbs makes z [abs] of the inputs, element by element, as launch.Map has it.
 func launchAbs[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -148,16 +182,22 @@ func launchAbs[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T
 }
 
 var absKernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: absFloat32Kernel},
-	{Types: []any{*new(float64)}, Kernel: absFloat64Kernel},
-	{Types: []any{*new(int32)}, Kernel: absInt32Kernel},
+	{Types: []any{float32(0)}, Kernel: &absFloat32Kernel},
+	{Types: []any{float64(0)}, Kernel: &absFloat64Kernel},
+	{Types: []any{int32(0)}, Kernel: &absInt32Kernel},
 }
 
-var absFloat32Kernel = kernelsPacked.Map("abs_float32", "4cd54d85f80cae5f45f7d0164ffe4893", support.MapParams("float", "float"), support.Map1(gpu_abs), support.Map1(abs[float32]), "arithmetic.go")
+var absFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("abs_float32", nativecode.Code_abs.Of("abs_float32", "4cd54d85f80cae5f45f7d0164ffe4893"), support.MapParams("float", "float"), support.Map1(gpu_abs), support.Map1(abs[float32]), "arithmetic.go")
+}}
 
-var absFloat64Kernel = kernelsPacked.Map("abs_float64", "56a2d823ffa39454456a35dd06d67d78", support.MapParams("double", "double"), support.Map1(gpu_abs_), support.Map1(abs[float64]), "arithmetic.go")
+var absFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("abs_float64", nativecode.Code_abs.Of("abs_float64", "56a2d823ffa39454456a35dd06d67d78"), support.MapParams("double", "double"), support.Map1(gpu_abs_), support.Map1(abs[float64]), "arithmetic.go")
+}}
 
-var absInt32Kernel = kernelsPacked.Map("abs_int32", "a374af9963715c57449fa11e5b66e2f1", support.MapParams("int", "int"), support.Map1(gpu_abs__), support.Map1(abs[int32]), "arithmetic.go")
+var absInt32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("abs_int32", nativecode.Code_abs.Of("abs_int32", "a374af9963715c57449fa11e5b66e2f1"), support.MapParams("int", "int"), support.Map1(gpu_abs__), support.Map1(abs[int32]), "arithmetic.go")
+}}
 
 // launchSign makes z [sign] of the inputs, element by element, as launch.Map has it.
 func launchSign[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -168,16 +208,22 @@ func launchSign[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[
 }
 
 var signKernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: signFloat32Kernel},
-	{Types: []any{*new(float64)}, Kernel: signFloat64Kernel},
-	{Types: []any{*new(int32)}, Kernel: signInt32Kernel},
+	{Types: []any{float32(0)}, Kernel: &signFloat32Kernel},
+	{Types: []any{float64(0)}, Kernel: &signFloat64Kernel},
+	{Types: []any{int32(0)}, Kernel: &signInt32Kernel},
 }
 
-var signFloat32Kernel = kernelsPacked.Map("sign_float32", "b464c368ea5a2aebd9e0446361254679", support.MapParams("float", "float"), support.Map1(gpu_sign), support.Map1(sign[float32]), "arithmetic.go")
+var signFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("sign_float32", nativecode.Code_sign.Of("sign_float32", "b464c368ea5a2aebd9e0446361254679"), support.MapParams("float", "float"), support.Map1(gpu_sign), support.Map1(sign[float32]), "arithmetic.go")
+}}
 
-var signFloat64Kernel = kernelsPacked.Map("sign_float64", "bf858600daefbb585fd758b1bd23a290", support.MapParams("double", "double"), support.Map1(gpu_sign_), support.Map1(sign[float64]), "arithmetic.go")
+var signFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("sign_float64", nativecode.Code_sign.Of("sign_float64", "bf858600daefbb585fd758b1bd23a290"), support.MapParams("double", "double"), support.Map1(gpu_sign_), support.Map1(sign[float64]), "arithmetic.go")
+}}
 
-var signInt32Kernel = kernelsPacked.Map("sign_int32", "012e486659a570efd7ddbf2fe90da8be", support.MapParams("int", "int"), support.Map1(gpu_sign__), support.Map1(sign[int32]), "arithmetic.go")
+var signInt32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("sign_int32", nativecode.Code_sign.Of("sign_int32", "012e486659a570efd7ddbf2fe90da8be"), support.MapParams("int", "int"), support.Map1(gpu_sign__), support.Map1(sign[int32]), "arithmetic.go")
+}}
 
 // launchMinimum makes z [minimum] of the inputs, element by element, as launch.Map has it.
 func launchMinimum[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -189,16 +235,22 @@ func launchMinimum[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelA
 }
 
 var minimumKernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: minimumFloat32Kernel},
-	{Types: []any{*new(float64)}, Kernel: minimumFloat64Kernel},
-	{Types: []any{*new(int32)}, Kernel: minimumInt32Kernel},
+	{Types: []any{float32(0)}, Kernel: &minimumFloat32Kernel},
+	{Types: []any{float64(0)}, Kernel: &minimumFloat64Kernel},
+	{Types: []any{int32(0)}, Kernel: &minimumInt32Kernel},
 }
 
-var minimumFloat32Kernel = kernelsPacked.Map("minimum_float32", "2767e847f0cdcc5f911d6c9f42a1a1ee", support.MapParams("float", "float", "float"), support.Map2(gpu_minimum), support.Map2(minimum[float32]), "arithmetic.go")
+var minimumFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("minimum_float32", nativecode.Code_minimum.Of("minimum_float32", "2767e847f0cdcc5f911d6c9f42a1a1ee"), support.MapParams("float", "float", "float"), support.Map2(gpu_minimum), support.Map2(minimum[float32]), "arithmetic.go")
+}}
 
-var minimumFloat64Kernel = kernelsPacked.Map("minimum_float64", "30e5680e44fd99cf9f5ac074b0481d42", support.MapParams("double", "double", "double"), support.Map2(gpu_minimum_), support.Map2(minimum[float64]), "arithmetic.go")
+var minimumFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("minimum_float64", nativecode.Code_minimum.Of("minimum_float64", "30e5680e44fd99cf9f5ac074b0481d42"), support.MapParams("double", "double", "double"), support.Map2(gpu_minimum_), support.Map2(minimum[float64]), "arithmetic.go")
+}}
 
-var minimumInt32Kernel = kernelsPacked.Map("minimum_int32", "1efed361661b14f22f8e24dc8c65cbb0", support.MapParams("int", "int", "int"), support.Map2(gpu_minimum__), support.Map2(minimum[int32]), "arithmetic.go")
+var minimumInt32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("minimum_int32", nativecode.Code_minimum.Of("minimum_int32", "1efed361661b14f22f8e24dc8c65cbb0"), support.MapParams("int", "int", "int"), support.Map2(gpu_minimum__), support.Map2(minimum[int32]), "arithmetic.go")
+}}
 
 // launchMaximum makes z [maximum] of the inputs, element by element, as launch.Map has it.
 func launchMaximum[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -210,16 +262,22 @@ func launchMaximum[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelA
 }
 
 var maximumKernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: maximumFloat32Kernel},
-	{Types: []any{*new(float64)}, Kernel: maximumFloat64Kernel},
-	{Types: []any{*new(int32)}, Kernel: maximumInt32Kernel},
+	{Types: []any{float32(0)}, Kernel: &maximumFloat32Kernel},
+	{Types: []any{float64(0)}, Kernel: &maximumFloat64Kernel},
+	{Types: []any{int32(0)}, Kernel: &maximumInt32Kernel},
 }
 
-var maximumFloat32Kernel = kernelsPacked.Map("maximum_float32", "d42d1fbfc7648b616234911c1866bca7", support.MapParams("float", "float", "float"), support.Map2(gpu_maximum), support.Map2(maximum[float32]), "arithmetic.go")
+var maximumFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("maximum_float32", nativecode.Code_maximum.Of("maximum_float32", "d42d1fbfc7648b616234911c1866bca7"), support.MapParams("float", "float", "float"), support.Map2(gpu_maximum), support.Map2(maximum[float32]), "arithmetic.go")
+}}
 
-var maximumFloat64Kernel = kernelsPacked.Map("maximum_float64", "45d23823194d72076dbe4d7e0a4aa071", support.MapParams("double", "double", "double"), support.Map2(gpu_maximum_), support.Map2(maximum[float64]), "arithmetic.go")
+var maximumFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("maximum_float64", nativecode.Code_maximum.Of("maximum_float64", "45d23823194d72076dbe4d7e0a4aa071"), support.MapParams("double", "double", "double"), support.Map2(gpu_maximum_), support.Map2(maximum[float64]), "arithmetic.go")
+}}
 
-var maximumInt32Kernel = kernelsPacked.Map("maximum_int32", "ef4f6d8f5cbb4d20812923d7a9f3873b", support.MapParams("int", "int", "int"), support.Map2(gpu_maximum__), support.Map2(maximum[int32]), "arithmetic.go")
+var maximumInt32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("maximum_int32", nativecode.Code_maximum.Of("maximum_int32", "ef4f6d8f5cbb4d20812923d7a9f3873b"), support.MapParams("int", "int", "int"), support.Map2(gpu_maximum__), support.Map2(maximum[int32]), "arithmetic.go")
+}}
 
 // launchClip makes z [clip] of the inputs, element by element, as launch.Map has it.
 func launchClip[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T], Arg4 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3, z_ Arg4) error {
@@ -232,16 +290,22 @@ func launchClip[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[
 }
 
 var clipKernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: clipFloat32Kernel},
-	{Types: []any{*new(float64)}, Kernel: clipFloat64Kernel},
-	{Types: []any{*new(int32)}, Kernel: clipInt32Kernel},
+	{Types: []any{float32(0)}, Kernel: &clipFloat32Kernel},
+	{Types: []any{float64(0)}, Kernel: &clipFloat64Kernel},
+	{Types: []any{int32(0)}, Kernel: &clipInt32Kernel},
 }
 
-var clipFloat32Kernel = kernelsPacked.Map("clip_float32", "c4f22e91cc47f17f624ec5c0034e6666", support.MapParams("float", "float", "float", "float"), support.Map3(gpu_clip), support.Map3(clip[float32]), "arithmetic.go")
+var clipFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("clip_float32", nativecode.Code_clip.Of("clip_float32", "c4f22e91cc47f17f624ec5c0034e6666"), support.MapParams("float", "float", "float", "float"), support.Map3(gpu_clip), support.Map3(clip[float32]), "arithmetic.go")
+}}
 
-var clipFloat64Kernel = kernelsPacked.Map("clip_float64", "23620315855ba093810957f44dd0194c", support.MapParams("double", "double", "double", "double"), support.Map3(gpu_clip_), support.Map3(clip[float64]), "arithmetic.go")
+var clipFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("clip_float64", nativecode.Code_clip.Of("clip_float64", "23620315855ba093810957f44dd0194c"), support.MapParams("double", "double", "double", "double"), support.Map3(gpu_clip_), support.Map3(clip[float64]), "arithmetic.go")
+}}
 
-var clipInt32Kernel = kernelsPacked.Map("clip_int32", "a4ff9ae26934d950fd69f93838a5acd4", support.MapParams("int", "int", "int", "int"), support.Map3(gpu_clip__), support.Map3(clip[int32]), "arithmetic.go")
+var clipInt32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("clip_int32", nativecode.Code_clip.Of("clip_int32", "a4ff9ae26934d950fd69f93838a5acd4"), support.MapParams("int", "int", "int", "int"), support.Map3(gpu_clip__), support.Map3(clip[int32]), "arithmetic.go")
+}}
 
 // launchSqrt makes z [sqrt] of the inputs, element by element, as launch.Map has it.
 func launchSqrt[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -252,90 +316,108 @@ func launchSqrt[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2
 }
 
 var sqrtKernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: sqrtFloat32Kernel},
-	{Types: []any{*new(float64)}, Kernel: sqrtFloat64Kernel},
+	{Types: []any{float32(0)}, Kernel: &sqrtFloat32Kernel},
+	{Types: []any{float64(0)}, Kernel: &sqrtFloat64Kernel},
 }
 
-var sqrtFloat32Kernel = kernelsPacked.Map("sqrt_float32", "94ff5952098f7c6fda7df66ae1eb98ff", support.MapParams("float", "float"), support.Map1(gpu_sqrt), support.Map1(sqrt[float32]), "arithmetic.go")
+var sqrtFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("sqrt_float32", nativecode.Code_sqrt.Of("sqrt_float32", "94ff5952098f7c6fda7df66ae1eb98ff"), support.MapParams("float", "float"), support.Map1(gpu_sqrt), support.Map1(sqrt[float32]), "arithmetic.go")
+}}
 
-var sqrtFloat64Kernel = kernelsPacked.Map("sqrt_float64", "1b512f2423e386ccdd57878f98379792", support.MapParams("double", "double"), support.Map1(gpu_sqrt_), support.Map1(sqrt[float64]), "arithmetic.go")
+var sqrtFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("sqrt_float64", nativecode.Code_sqrt.Of("sqrt_float64", "1b512f2423e386ccdd57878f98379792"), support.MapParams("double", "double"), support.Map1(gpu_sqrt_), support.Map1(sqrt[float64]), "arithmetic.go")
+}}
 
 // launchQuo makes z [quo] of the inputs, element by element, as launch.Map has it.
 func launchQuo[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 linalg.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
-	call := launch.NewMap(s, quoKernel, "array.quo")
+	call := launch.NewMap(s, quoKernel.Source(), "array.quo")
 	launch.Result[int32](&call, z)
 	launch.Input[int32](&call, x)
 	launch.Input[int32](&call, y)
 	return call.Launch()
 }
 
-var quoKernel = kernelsPacked.Map("quo_kernel", "4db46d76312f5f69f027ca0fc026dba1", support.MapParams("int", "int", "int"), support.Map2(gpu_quo), support.Map2(quo), "arithmetic.go")
+var quoKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("quo_kernel", nativecode.Code_quo.Of("quo_kernel", "4db46d76312f5f69f027ca0fc026dba1"), support.MapParams("int", "int", "int"), support.Map2(gpu_quo), support.Map2(quo), "arithmetic.go")
+}}
 
 // launchRem makes z [rem] of the inputs, element by element, as launch.Map has it.
 func launchRem[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 linalg.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
-	call := launch.NewMap(s, remKernel, "array.rem")
+	call := launch.NewMap(s, remKernel.Source(), "array.rem")
 	launch.Result[int32](&call, z)
 	launch.Input[int32](&call, x)
 	launch.Input[int32](&call, y)
 	return call.Launch()
 }
 
-var remKernel = kernelsPacked.Map("rem_kernel", "d3ca15acb95b9363e0d7987ceb63f547", support.MapParams("int", "int", "int"), support.Map2(gpu_rem), support.Map2(rem), "arithmetic.go")
+var remKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("rem_kernel", nativecode.Code_rem.Of("rem_kernel", "d3ca15acb95b9363e0d7987ceb63f547"), support.MapParams("int", "int", "int"), support.Map2(gpu_rem), support.Map2(rem), "arithmetic.go")
+}}
 
 // launchBitAnd makes z [bitAnd] of the inputs, element by element, as launch.Map has it.
 func launchBitAnd[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 linalg.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
-	call := launch.NewMap(s, bitAndKernel, "array.bitAnd")
+	call := launch.NewMap(s, bitAndKernel.Source(), "array.bitAnd")
 	launch.Result[int32](&call, z)
 	launch.Input[int32](&call, x)
 	launch.Input[int32](&call, y)
 	return call.Launch()
 }
 
-var bitAndKernel = kernelsPacked.Map("bitAnd_kernel", "7dbbc42542939448f64a2fb656286c87", support.MapParams("int", "int", "int"), support.Map2(gpu_bitAnd), support.Map2(bitAnd), "arithmetic.go")
+var bitAndKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("bitAnd_kernel", nativecode.Code_bitand.Of("bitAnd_kernel", "7dbbc42542939448f64a2fb656286c87"), support.MapParams("int", "int", "int"), support.Map2(gpu_bitAnd), support.Map2(bitAnd), "arithmetic.go")
+}}
 
 // launchBitOr makes z [bitOr] of the inputs, element by element, as launch.Map has it.
 func launchBitOr[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 linalg.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
-	call := launch.NewMap(s, bitOrKernel, "array.bitOr")
+	call := launch.NewMap(s, bitOrKernel.Source(), "array.bitOr")
 	launch.Result[int32](&call, z)
 	launch.Input[int32](&call, x)
 	launch.Input[int32](&call, y)
 	return call.Launch()
 }
 
-var bitOrKernel = kernelsPacked.Map("bitOr_kernel", "f825abfa4159999bed3e10aba5ea4ff4", support.MapParams("int", "int", "int"), support.Map2(gpu_bitOr), support.Map2(bitOr), "arithmetic.go")
+var bitOrKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("bitOr_kernel", nativecode.Code_bitor.Of("bitOr_kernel", "f825abfa4159999bed3e10aba5ea4ff4"), support.MapParams("int", "int", "int"), support.Map2(gpu_bitOr), support.Map2(bitOr), "arithmetic.go")
+}}
 
 // launchBitXor makes z [bitXor] of the inputs, element by element, as launch.Map has it.
 func launchBitXor[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 linalg.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
-	call := launch.NewMap(s, bitXorKernel, "array.bitXor")
+	call := launch.NewMap(s, bitXorKernel.Source(), "array.bitXor")
 	launch.Result[int32](&call, z)
 	launch.Input[int32](&call, x)
 	launch.Input[int32](&call, y)
 	return call.Launch()
 }
 
-var bitXorKernel = kernelsPacked.Map("bitXor_kernel", "aab7d6f1d84cbfded4f9b9bd1887c731", support.MapParams("int", "int", "int"), support.Map2(gpu_bitXor), support.Map2(bitXor), "arithmetic.go")
+var bitXorKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("bitXor_kernel", nativecode.Code_bitxor.Of("bitXor_kernel", "aab7d6f1d84cbfded4f9b9bd1887c731"), support.MapParams("int", "int", "int"), support.Map2(gpu_bitXor), support.Map2(bitXor), "arithmetic.go")
+}}
 
 // launchShiftLeft makes z [shiftLeft] of the inputs, element by element, as launch.Map has it.
 func launchShiftLeft[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 linalg.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
-	call := launch.NewMap(s, shiftLeftKernel, "array.shiftLeft")
+	call := launch.NewMap(s, shiftLeftKernel.Source(), "array.shiftLeft")
 	launch.Result[int32](&call, z)
 	launch.Input[int32](&call, x)
 	launch.Input[int32](&call, y)
 	return call.Launch()
 }
 
-var shiftLeftKernel = kernelsPacked.Map("shiftLeft_kernel", "5790fd375281f8dd7e25cc7bd0f0d7f8", support.MapParams("int", "int", "int"), support.Map2(gpu_shiftLeft), support.Map2(shiftLeft), "arithmetic.go")
+var shiftLeftKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("shiftLeft_kernel", nativecode.Code_shiftleft.Of("shiftLeft_kernel", "5790fd375281f8dd7e25cc7bd0f0d7f8"), support.MapParams("int", "int", "int"), support.Map2(gpu_shiftLeft), support.Map2(shiftLeft), "arithmetic.go")
+}}
 
 // launchShiftRight makes z [shiftRight] of the inputs, element by element, as launch.Map has it.
 func launchShiftRight[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 linalg.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
-	call := launch.NewMap(s, shiftRightKernel, "array.shiftRight")
+	call := launch.NewMap(s, shiftRightKernel.Source(), "array.shiftRight")
 	launch.Result[int32](&call, z)
 	launch.Input[int32](&call, x)
 	launch.Input[int32](&call, y)
 	return call.Launch()
 }
 
-var shiftRightKernel = kernelsPacked.Map("shiftRight_kernel", "a9b038b83ea1071cf2d7db2c6cf7fa1c", support.MapParams("int", "int", "int"), support.Map2(gpu_shiftRight), support.Map2(shiftRight), "arithmetic.go")
+var shiftRightKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("shiftRight_kernel", nativecode.Code_shiftright.Of("shiftRight_kernel", "a9b038b83ea1071cf2d7db2c6cf7fa1c"), support.MapParams("int", "int", "int"), support.Map2(gpu_shiftRight), support.Map2(shiftRight), "arithmetic.go")
+}}
 
 // launchIndices runs [indices] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -348,16 +430,22 @@ func launchIndices[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelA
 }
 
 var indicesKernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: indicesFloat32Kernel},
-	{Types: []any{*new(float64)}, Kernel: indicesFloat64Kernel},
-	{Types: []any{*new(int32)}, Kernel: indicesInt32Kernel},
+	{Types: []any{float32(0)}, Kernel: &indicesFloat32Kernel},
+	{Types: []any{float64(0)}, Kernel: &indicesFloat64Kernel},
+	{Types: []any{int32(0)}, Kernel: &indicesInt32Kernel},
 }
 
-var indicesFloat32Kernel = kernelsPacked.Source("indices_float32", "04fef97727bab01179874f98d1a959dc", support.Params{}.Matrix("z", "float", 4).Scalar("start", "float", 4).Scalar("step", "float", 4), indicesFloat32Go, indicesFloat32Plain, "array.go")
+var indicesFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("indices_float32", nativecode.Code_indices.Of("indices_float32", "04fef97727bab01179874f98d1a959dc"), support.Params{}.Matrix("z", "float", 4).Scalar("start", "float", 4).Scalar("step", "float", 4), indicesFloat32Go, indicesFloat32Plain, "array.go")
+}}
 
-var indicesFloat64Kernel = kernelsPacked.Source("indices_float64", "ee060c5fda607505aae2dd1615571490", support.Params{}.Matrix("z", "double", 8).Scalar("start", "double", 8).Scalar("step", "double", 8), indicesFloat64Go, indicesFloat64Plain, "array.go")
+var indicesFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("indices_float64", nativecode.Code_indices.Of("indices_float64", "ee060c5fda607505aae2dd1615571490"), support.Params{}.Matrix("z", "double", 8).Scalar("start", "double", 8).Scalar("step", "double", 8), indicesFloat64Go, indicesFloat64Plain, "array.go")
+}}
 
-var indicesInt32Kernel = kernelsPacked.Source("indices_int32", "5c3ab357ebd71c4f6cc5ccc48f0966de", support.Params{}.Matrix("z", "int", 4).Scalar("start", "uint", 4).Scalar("step", "uint", 4), indicesInt32Go, indicesInt32Plain, "array.go")
+var indicesInt32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("indices_int32", nativecode.Code_indices.Of("indices_int32", "5c3ab357ebd71c4f6cc5ccc48f0966de"), support.Params{}.Matrix("z", "int", 4).Scalar("start", "uint", 4).Scalar("step", "uint", 4), indicesInt32Go, indicesInt32Plain, "array.go")
+}}
 
 // launchSame makes z [same] of the inputs, element by element, as launch.Map has it.
 func launchSame[T interface {
@@ -370,25 +458,37 @@ func launchSame[T interface {
 }
 
 var sameKernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: sameFloat32Kernel},
-	{Types: []any{*new(float64)}, Kernel: sameFloat64Kernel},
-	{Types: []any{*new(int32)}, Kernel: sameInt32Kernel},
-	{Types: []any{*new(bool)}, Kernel: sameBoolKernel},
-	{Types: []any{*new(Float16)}, Kernel: sameFloat16Kernel},
-	{Types: []any{*new(BFloat16)}, Kernel: sameBFloat16Kernel},
+	{Types: []any{float32(0)}, Kernel: &sameFloat32Kernel},
+	{Types: []any{float64(0)}, Kernel: &sameFloat64Kernel},
+	{Types: []any{int32(0)}, Kernel: &sameInt32Kernel},
+	{Types: []any{bool(false)}, Kernel: &sameBoolKernel},
+	{Types: []any{Float16(0)}, Kernel: &sameFloat16Kernel},
+	{Types: []any{BFloat16(0)}, Kernel: &sameBFloat16Kernel},
 }
 
-var sameFloat32Kernel = kernelsPacked.Map("same_float32", "5a001f2174e14f9847dae38618ee12da", support.MapParams("float", "float"), support.Map1(gpu_same), support.Map1(same[float32]), "array.go")
+var sameFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("same_float32", nativecode.Code_same.Of("same_float32", "5a001f2174e14f9847dae38618ee12da"), support.MapParams("float", "float"), support.Map1(gpu_same), support.Map1(same[float32]), "array.go")
+}}
 
-var sameFloat64Kernel = kernelsPacked.Map("same_float64", "1b63a8f32b38b76b60e8cd4781e56b3b", support.MapParams("double", "double"), support.Map1(gpu_same_), support.Map1(same[float64]), "array.go")
+var sameFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("same_float64", nativecode.Code_same.Of("same_float64", "1b63a8f32b38b76b60e8cd4781e56b3b"), support.MapParams("double", "double"), support.Map1(gpu_same_), support.Map1(same[float64]), "array.go")
+}}
 
-var sameInt32Kernel = kernelsPacked.Map("same_int32", "5117f43cc15ae2fe8240758a17ee3752", support.MapParams("int", "int"), support.Map1(gpu_same__), support.Map1(same[int32]), "array.go")
+var sameInt32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("same_int32", nativecode.Code_same.Of("same_int32", "5117f43cc15ae2fe8240758a17ee3752"), support.MapParams("int", "int"), support.Map1(gpu_same__), support.Map1(same[int32]), "array.go")
+}}
 
-var sameBoolKernel = kernelsPacked.Map("same_bool", "06cb155ef36fa04028f6036ab73c45b4", support.MapParams("uchar", "uchar"), support.Map1(gpu_same___), support.Map1(same[bool]), "array.go")
+var sameBoolKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("same_bool", nativecode.Code_same.Of("same_bool", "06cb155ef36fa04028f6036ab73c45b4"), support.MapParams("uchar", "uchar"), support.Map1(gpu_same___), support.Map1(same[bool]), "array.go")
+}}
 
-var sameFloat16Kernel = kernelsPacked.Map("same_Float16", "0f94fb916beacf2108f1cbfd2d9efbb6", support.MapParams("ushort", "ushort"), support.Map1(gpu_same____), support.Map1(same[Float16]), "array.go")
+var sameFloat16Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("same_Float16", nativecode.Code_same.Of("same_Float16", "0f94fb916beacf2108f1cbfd2d9efbb6"), support.MapParams("ushort", "ushort"), support.Map1(gpu_same____), support.Map1(same[Float16]), "array.go")
+}}
 
-var sameBFloat16Kernel = kernelsPacked.Map("same_BFloat16", "f2e4912b2ec029aff495aee62810af07", support.MapParams("ushort", "ushort"), support.Map1(gpu_same_____), support.Map1(same[BFloat16]), "array.go")
+var sameBFloat16Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("same_BFloat16", nativecode.Code_same.Of("same_BFloat16", "f2e4912b2ec029aff495aee62810af07"), support.MapParams("ushort", "ushort"), support.Map1(gpu_same_____), support.Map1(same[BFloat16]), "array.go")
+}}
 
 // launchLess makes z [less] of the inputs, element by element, as launch.Map has it.
 func launchLess[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -400,16 +500,22 @@ func launchLess[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[
 }
 
 var lessKernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: lessFloat32Kernel},
-	{Types: []any{*new(float64)}, Kernel: lessFloat64Kernel},
-	{Types: []any{*new(int32)}, Kernel: lessInt32Kernel},
+	{Types: []any{float32(0)}, Kernel: &lessFloat32Kernel},
+	{Types: []any{float64(0)}, Kernel: &lessFloat64Kernel},
+	{Types: []any{int32(0)}, Kernel: &lessInt32Kernel},
 }
 
-var lessFloat32Kernel = kernelsPacked.Map("less_float32", "100542340122c927914689f08cd71946", support.MapParams("uchar", "float", "float"), support.Map2(gpu_less), support.Map2(less[float32]), "compare.go")
+var lessFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("less_float32", nativecode.Code_less.Of("less_float32", "100542340122c927914689f08cd71946"), support.MapParams("uchar", "float", "float"), support.Map2(gpu_less), support.Map2(less[float32]), "compare.go")
+}}
 
-var lessFloat64Kernel = kernelsPacked.Map("less_float64", "7cccf048319dfbdb64d4be4bcb2b2e56", support.MapParams("uchar", "double", "double"), support.Map2(gpu_less_), support.Map2(less[float64]), "compare.go")
+var lessFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("less_float64", nativecode.Code_less.Of("less_float64", "7cccf048319dfbdb64d4be4bcb2b2e56"), support.MapParams("uchar", "double", "double"), support.Map2(gpu_less_), support.Map2(less[float64]), "compare.go")
+}}
 
-var lessInt32Kernel = kernelsPacked.Map("less_int32", "5c49bdcdd29dcbd15cf47fbe7647ddba", support.MapParams("uchar", "int", "int"), support.Map2(gpu_less__), support.Map2(less[int32]), "compare.go")
+var lessInt32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("less_int32", nativecode.Code_less.Of("less_int32", "5c49bdcdd29dcbd15cf47fbe7647ddba"), support.MapParams("uchar", "int", "int"), support.Map2(gpu_less__), support.Map2(less[int32]), "compare.go")
+}}
 
 // launchLessEqual makes z [lessEqual] of the inputs, element by element, as launch.Map has it.
 func launchLessEqual[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -421,16 +527,22 @@ func launchLessEqual[T interface{ float32 | float64 | int32 }, Arg1 linalg.Kerne
 }
 
 var lessEqualKernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: lessEqualFloat32Kernel},
-	{Types: []any{*new(float64)}, Kernel: lessEqualFloat64Kernel},
-	{Types: []any{*new(int32)}, Kernel: lessEqualInt32Kernel},
+	{Types: []any{float32(0)}, Kernel: &lessEqualFloat32Kernel},
+	{Types: []any{float64(0)}, Kernel: &lessEqualFloat64Kernel},
+	{Types: []any{int32(0)}, Kernel: &lessEqualInt32Kernel},
 }
 
-var lessEqualFloat32Kernel = kernelsPacked.Map("lessEqual_float32", "bc83b0d80692cda2062dcb9774e92a33", support.MapParams("uchar", "float", "float"), support.Map2(gpu_lessEqual), support.Map2(lessEqual[float32]), "compare.go")
+var lessEqualFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("lessEqual_float32", nativecode.Code_lessequal.Of("lessEqual_float32", "bc83b0d80692cda2062dcb9774e92a33"), support.MapParams("uchar", "float", "float"), support.Map2(gpu_lessEqual), support.Map2(lessEqual[float32]), "compare.go")
+}}
 
-var lessEqualFloat64Kernel = kernelsPacked.Map("lessEqual_float64", "346a4b6e79fe68d1097fa6d2f12f5574", support.MapParams("uchar", "double", "double"), support.Map2(gpu_lessEqual_), support.Map2(lessEqual[float64]), "compare.go")
+var lessEqualFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("lessEqual_float64", nativecode.Code_lessequal.Of("lessEqual_float64", "346a4b6e79fe68d1097fa6d2f12f5574"), support.MapParams("uchar", "double", "double"), support.Map2(gpu_lessEqual_), support.Map2(lessEqual[float64]), "compare.go")
+}}
 
-var lessEqualInt32Kernel = kernelsPacked.Map("lessEqual_int32", "61541eed09f85ad27336b7556912a66c", support.MapParams("uchar", "int", "int"), support.Map2(gpu_lessEqual__), support.Map2(lessEqual[int32]), "compare.go")
+var lessEqualInt32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("lessEqual_int32", nativecode.Code_lessequal.Of("lessEqual_int32", "61541eed09f85ad27336b7556912a66c"), support.MapParams("uchar", "int", "int"), support.Map2(gpu_lessEqual__), support.Map2(lessEqual[int32]), "compare.go")
+}}
 
 // launchEquals makes z [equals] of the inputs, element by element, as launch.Map has it.
 func launchEquals[T interface {
@@ -444,19 +556,27 @@ func launchEquals[T interface {
 }
 
 var equalsKernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: equalsFloat32Kernel},
-	{Types: []any{*new(float64)}, Kernel: equalsFloat64Kernel},
-	{Types: []any{*new(int32)}, Kernel: equalsInt32Kernel},
-	{Types: []any{*new(bool)}, Kernel: equalsBoolKernel},
+	{Types: []any{float32(0)}, Kernel: &equalsFloat32Kernel},
+	{Types: []any{float64(0)}, Kernel: &equalsFloat64Kernel},
+	{Types: []any{int32(0)}, Kernel: &equalsInt32Kernel},
+	{Types: []any{bool(false)}, Kernel: &equalsBoolKernel},
 }
 
-var equalsFloat32Kernel = kernelsPacked.Map("equals_float32", "708b3fed61481360b6a76fee1cd2ccfa", support.MapParams("uchar", "float", "float"), support.Map2(gpu_equals), support.Map2(equals[float32]), "compare.go")
+var equalsFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("equals_float32", nativecode.Code_equals.Of("equals_float32", "708b3fed61481360b6a76fee1cd2ccfa"), support.MapParams("uchar", "float", "float"), support.Map2(gpu_equals), support.Map2(equals[float32]), "compare.go")
+}}
 
-var equalsFloat64Kernel = kernelsPacked.Map("equals_float64", "87bfc634f09fdf1dacae0e93b789e82c", support.MapParams("uchar", "double", "double"), support.Map2(gpu_equals_), support.Map2(equals[float64]), "compare.go")
+var equalsFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("equals_float64", nativecode.Code_equals.Of("equals_float64", "87bfc634f09fdf1dacae0e93b789e82c"), support.MapParams("uchar", "double", "double"), support.Map2(gpu_equals_), support.Map2(equals[float64]), "compare.go")
+}}
 
-var equalsInt32Kernel = kernelsPacked.Map("equals_int32", "34cea7f810dc7a9371accdb2ddf32855", support.MapParams("uchar", "int", "int"), support.Map2(gpu_equals__), support.Map2(equals[int32]), "compare.go")
+var equalsInt32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("equals_int32", nativecode.Code_equals.Of("equals_int32", "34cea7f810dc7a9371accdb2ddf32855"), support.MapParams("uchar", "int", "int"), support.Map2(gpu_equals__), support.Map2(equals[int32]), "compare.go")
+}}
 
-var equalsBoolKernel = kernelsPacked.Map("equals_bool", "4f258e4f0cba3ccd498bd45d007db691", support.MapParams("uchar", "uchar", "uchar"), support.Map2(gpu_equals___), support.Map2(equals[bool]), "compare.go")
+var equalsBoolKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("equals_bool", nativecode.Code_equals.Of("equals_bool", "4f258e4f0cba3ccd498bd45d007db691"), support.MapParams("uchar", "uchar", "uchar"), support.Map2(gpu_equals___), support.Map2(equals[bool]), "compare.go")
+}}
 
 // launchNotEqual makes z [notEqual] of the inputs, element by element, as launch.Map has it.
 func launchNotEqual[T interface {
@@ -470,19 +590,27 @@ func launchNotEqual[T interface {
 }
 
 var notEqualKernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: notEqualFloat32Kernel},
-	{Types: []any{*new(float64)}, Kernel: notEqualFloat64Kernel},
-	{Types: []any{*new(int32)}, Kernel: notEqualInt32Kernel},
-	{Types: []any{*new(bool)}, Kernel: notEqualBoolKernel},
+	{Types: []any{float32(0)}, Kernel: &notEqualFloat32Kernel},
+	{Types: []any{float64(0)}, Kernel: &notEqualFloat64Kernel},
+	{Types: []any{int32(0)}, Kernel: &notEqualInt32Kernel},
+	{Types: []any{bool(false)}, Kernel: &notEqualBoolKernel},
 }
 
-var notEqualFloat32Kernel = kernelsPacked.Map("notEqual_float32", "85d29d29f89f48f35e19c4cbbef12441", support.MapParams("uchar", "float", "float"), support.Map2(gpu_notEqual), support.Map2(notEqual[float32]), "compare.go")
+var notEqualFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("notEqual_float32", nativecode.Code_notequal.Of("notEqual_float32", "85d29d29f89f48f35e19c4cbbef12441"), support.MapParams("uchar", "float", "float"), support.Map2(gpu_notEqual), support.Map2(notEqual[float32]), "compare.go")
+}}
 
-var notEqualFloat64Kernel = kernelsPacked.Map("notEqual_float64", "a8c58a062a59a26f4d387e6eb32df4a3", support.MapParams("uchar", "double", "double"), support.Map2(gpu_notEqual_), support.Map2(notEqual[float64]), "compare.go")
+var notEqualFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("notEqual_float64", nativecode.Code_notequal.Of("notEqual_float64", "a8c58a062a59a26f4d387e6eb32df4a3"), support.MapParams("uchar", "double", "double"), support.Map2(gpu_notEqual_), support.Map2(notEqual[float64]), "compare.go")
+}}
 
-var notEqualInt32Kernel = kernelsPacked.Map("notEqual_int32", "83f296040ce4ac63ed0bb92e5536a8f3", support.MapParams("uchar", "int", "int"), support.Map2(gpu_notEqual__), support.Map2(notEqual[int32]), "compare.go")
+var notEqualInt32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("notEqual_int32", nativecode.Code_notequal.Of("notEqual_int32", "83f296040ce4ac63ed0bb92e5536a8f3"), support.MapParams("uchar", "int", "int"), support.Map2(gpu_notEqual__), support.Map2(notEqual[int32]), "compare.go")
+}}
 
-var notEqualBoolKernel = kernelsPacked.Map("notEqual_bool", "1e501bd7e44fb146be1fc49f3a5b28f4", support.MapParams("uchar", "uchar", "uchar"), support.Map2(gpu_notEqual___), support.Map2(notEqual[bool]), "compare.go")
+var notEqualBoolKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("notEqual_bool", nativecode.Code_notequal.Of("notEqual_bool", "1e501bd7e44fb146be1fc49f3a5b28f4"), support.MapParams("uchar", "uchar", "uchar"), support.Map2(gpu_notEqual___), support.Map2(notEqual[bool]), "compare.go")
+}}
 
 // launchIsNaN makes z [isNaN] of the inputs, element by element, as launch.Map has it.
 func launchIsNaN[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -493,13 +621,17 @@ func launchIsNaN[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[bool], 
 }
 
 var isNaNKernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: isNaNFloat32Kernel},
-	{Types: []any{*new(float64)}, Kernel: isNaNFloat64Kernel},
+	{Types: []any{float32(0)}, Kernel: &isNaNFloat32Kernel},
+	{Types: []any{float64(0)}, Kernel: &isNaNFloat64Kernel},
 }
 
-var isNaNFloat32Kernel = kernelsPacked.Map("isNaN_float32", "78bd8ce26dcc1e905d142b0f566502e9", support.MapParams("uchar", "float"), support.Map1(gpu_isNaN), support.Map1(isNaN[float32]), "compare.go")
+var isNaNFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("isNaN_float32", nativecode.Code_isnan.Of("isNaN_float32", "78bd8ce26dcc1e905d142b0f566502e9"), support.MapParams("uchar", "float"), support.Map1(gpu_isNaN), support.Map1(isNaN[float32]), "compare.go")
+}}
 
-var isNaNFloat64Kernel = kernelsPacked.Map("isNaN_float64", "e17f31c4fa1c9d6713e3e30d3b304a9a", support.MapParams("uchar", "double"), support.Map1(gpu_isNaN_), support.Map1(isNaN[float64]), "compare.go")
+var isNaNFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("isNaN_float64", nativecode.Code_isnan.Of("isNaN_float64", "e17f31c4fa1c9d6713e3e30d3b304a9a"), support.MapParams("uchar", "double"), support.Map1(gpu_isNaN_), support.Map1(isNaN[float64]), "compare.go")
+}}
 
 // launchIsFinite makes z [isFinite] of the inputs, element by element, as launch.Map has it.
 func launchIsFinite[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -510,35 +642,43 @@ func launchIsFinite[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[bool
 }
 
 var isFiniteKernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: isFiniteFloat32Kernel},
-	{Types: []any{*new(float64)}, Kernel: isFiniteFloat64Kernel},
+	{Types: []any{float32(0)}, Kernel: &isFiniteFloat32Kernel},
+	{Types: []any{float64(0)}, Kernel: &isFiniteFloat64Kernel},
 }
 
-var isFiniteFloat32Kernel = kernelsPacked.Map("isFinite_float32", "cae937c8410a46437d3660dcd360b385", support.MapParams("uchar", "float"), support.Map1(gpu_isFinite), support.Map1(isFinite[float32]), "compare.go")
+var isFiniteFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("isFinite_float32", nativecode.Code_isfinite.Of("isFinite_float32", "cae937c8410a46437d3660dcd360b385"), support.MapParams("uchar", "float"), support.Map1(gpu_isFinite), support.Map1(isFinite[float32]), "compare.go")
+}}
 
-var isFiniteFloat64Kernel = kernelsPacked.Map("isFinite_float64", "5adde584c63d2778af7bfaafda553744", support.MapParams("uchar", "double"), support.Map1(gpu_isFinite_), support.Map1(isFinite[float64]), "compare.go")
+var isFiniteFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("isFinite_float64", nativecode.Code_isfinite.Of("isFinite_float64", "5adde584c63d2778af7bfaafda553744"), support.MapParams("uchar", "double"), support.Map1(gpu_isFinite_), support.Map1(isFinite[float64]), "compare.go")
+}}
 
 // launchAnd makes z [and] of the inputs, element by element, as launch.Map has it.
 func launchAnd[Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[bool], Arg3 linalg.MapArg[bool]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
-	call := launch.NewMap(s, andKernel, "array.and")
+	call := launch.NewMap(s, andKernel.Source(), "array.and")
 	launch.Result[bool](&call, z)
 	launch.Input[bool](&call, x)
 	launch.Input[bool](&call, y)
 	return call.Launch()
 }
 
-var andKernel = kernelsPacked.Map("and_kernel", "7f6dba98cffad6e6971ff5a78f6a9017", support.MapParams("uchar", "uchar", "uchar"), support.Map2(gpu_and), support.Map2(and), "compare.go")
+var andKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("and_kernel", nativecode.Code_and.Of("and_kernel", "7f6dba98cffad6e6971ff5a78f6a9017"), support.MapParams("uchar", "uchar", "uchar"), support.Map2(gpu_and), support.Map2(and), "compare.go")
+}}
 
 // launchOr makes z [or] of the inputs, element by element, as launch.Map has it.
 func launchOr[Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[bool], Arg3 linalg.MapArg[bool]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
-	call := launch.NewMap(s, orKernel, "array.or")
+	call := launch.NewMap(s, orKernel.Source(), "array.or")
 	launch.Result[bool](&call, z)
 	launch.Input[bool](&call, x)
 	launch.Input[bool](&call, y)
 	return call.Launch()
 }
 
-var orKernel = kernelsPacked.Map("or_kernel", "f58b4c7ab437e9da6d5b4f3ec569793b", support.MapParams("uchar", "uchar", "uchar"), support.Map2(gpu_or), support.Map2(or), "compare.go")
+var orKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("or_kernel", nativecode.Code_or.Of("or_kernel", "f58b4c7ab437e9da6d5b4f3ec569793b"), support.MapParams("uchar", "uchar", "uchar"), support.Map2(gpu_or), support.Map2(or), "compare.go")
+}}
 
 // launchWhere makes z [where] of the inputs, element by element, as launch.Map has it.
 func launchWhere[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[bool], Arg3 linalg.MapArg[T], Arg4 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3, z_ Arg4) error {
@@ -551,16 +691,22 @@ func launchWhere[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg
 }
 
 var whereKernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: whereFloat32Kernel},
-	{Types: []any{*new(float64)}, Kernel: whereFloat64Kernel},
-	{Types: []any{*new(int32)}, Kernel: whereInt32Kernel},
+	{Types: []any{float32(0)}, Kernel: &whereFloat32Kernel},
+	{Types: []any{float64(0)}, Kernel: &whereFloat64Kernel},
+	{Types: []any{int32(0)}, Kernel: &whereInt32Kernel},
 }
 
-var whereFloat32Kernel = kernelsPacked.Map("where_float32", "990f197c607dd117215f85b20467cebd", support.MapParams("float", "uchar", "float", "float"), support.Map3(gpu_where), support.Map3(where[float32]), "compare.go")
+var whereFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("where_float32", nativecode.Code_where.Of("where_float32", "990f197c607dd117215f85b20467cebd"), support.MapParams("float", "uchar", "float", "float"), support.Map3(gpu_where), support.Map3(where[float32]), "compare.go")
+}}
 
-var whereFloat64Kernel = kernelsPacked.Map("where_float64", "6822dda3af0a3c8ded054749db9a9d76", support.MapParams("double", "uchar", "double", "double"), support.Map3(gpu_where_), support.Map3(where[float64]), "compare.go")
+var whereFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("where_float64", nativecode.Code_where.Of("where_float64", "6822dda3af0a3c8ded054749db9a9d76"), support.MapParams("double", "uchar", "double", "double"), support.Map3(gpu_where_), support.Map3(where[float64]), "compare.go")
+}}
 
-var whereInt32Kernel = kernelsPacked.Map("where_int32", "7ddd7650c7cfba9b8b5b0115a30feb4c", support.MapParams("int", "uchar", "int", "int"), support.Map3(gpu_where__), support.Map3(where[int32]), "compare.go")
+var whereInt32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("where_int32", nativecode.Code_where.Of("where_int32", "7ddd7650c7cfba9b8b5b0115a30feb4c"), support.MapParams("int", "uchar", "int", "int"), support.Map3(gpu_where__), support.Map3(where[int32]), "compare.go")
+}}
 
 // launchNear makes z [near] of the inputs, element by element, as launch.Map has it.
 func launchNear[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T], Arg4 linalg.MapArg[T], Arg5 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3, rtol Arg4, atol Arg5) error {
@@ -574,13 +720,17 @@ func launchNear[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[bool], A
 }
 
 var nearKernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: nearFloat32Kernel},
-	{Types: []any{*new(float64)}, Kernel: nearFloat64Kernel},
+	{Types: []any{float32(0)}, Kernel: &nearFloat32Kernel},
+	{Types: []any{float64(0)}, Kernel: &nearFloat64Kernel},
 }
 
-var nearFloat32Kernel = kernelsPacked.Map("near_float32", "2862234354ce1fc6b393b88cdc2a862f", support.MapParams("uchar", "float", "float", "float", "float"), support.Map4(gpu_near), support.Map4(near[float32]), "compare.go")
+var nearFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("near_float32", nativecode.Code_near.Of("near_float32", "2862234354ce1fc6b393b88cdc2a862f"), support.MapParams("uchar", "float", "float", "float", "float"), support.Map4(gpu_near), support.Map4(near[float32]), "compare.go")
+}}
 
-var nearFloat64Kernel = kernelsPacked.Map("near_float64", "063495db900c5717ce46844d727efa50", support.MapParams("uchar", "double", "double", "double", "double"), support.Map4(gpu_near_), support.Map4(near[float64]), "compare.go")
+var nearFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("near_float64", nativecode.Code_near.Of("near_float64", "063495db900c5717ce46844d727efa50"), support.MapParams("uchar", "double", "double", "double", "double"), support.Map4(gpu_near_), support.Map4(near[float64]), "compare.go")
+}}
 
 // launchConvert makes z [convert] of the inputs, element by element, as launch.Map has it.
 func launchConvert[D interface{ float32 | float64 | int32 }, S interface{ float64 | int32 | float32 }, Arg1 linalg.KernelArg[D], Arg2 linalg.MapArg[S]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -591,65 +741,85 @@ func launchConvert[D interface{ float32 | float64 | int32 }, S interface{ float6
 }
 
 var convertKernels = support.Kernels{
-	{Types: []any{*new(float32), *new(float64)}, Kernel: convertFloat32Float64Kernel},
-	{Types: []any{*new(float32), *new(int32)}, Kernel: convertFloat32Int32Kernel},
-	{Types: []any{*new(float64), *new(float32)}, Kernel: convertFloat64Float32Kernel},
-	{Types: []any{*new(float64), *new(int32)}, Kernel: convertFloat64Int32Kernel},
-	{Types: []any{*new(int32), *new(float32)}, Kernel: convertInt32Float32Kernel},
-	{Types: []any{*new(int32), *new(float64)}, Kernel: convertInt32Float64Kernel},
+	{Types: []any{float32(0), float64(0)}, Kernel: &convertFloat32Float64Kernel},
+	{Types: []any{float32(0), int32(0)}, Kernel: &convertFloat32Int32Kernel},
+	{Types: []any{float64(0), float32(0)}, Kernel: &convertFloat64Float32Kernel},
+	{Types: []any{float64(0), int32(0)}, Kernel: &convertFloat64Int32Kernel},
+	{Types: []any{int32(0), float32(0)}, Kernel: &convertInt32Float32Kernel},
+	{Types: []any{int32(0), float64(0)}, Kernel: &convertInt32Float64Kernel},
 }
 
-var convertFloat32Float64Kernel = kernelsPacked.Map("convert_float32_float64", "30ad57af581dc841ae234c8bba7caab3", support.MapParams("float", "double"), support.Map1(gpu_convert), support.Map1(convert[float32, float64]), "convert.go")
+var convertFloat32Float64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("convert_float32_float64", nativecode.Code_convert.Of("convert_float32_float64", "9b111f1e8bb5e9cf59478dfe4ac0117c"), support.MapParams("float", "double"), support.Map1(gpu_convert), support.Map1(convert[float32, float64]), "convert.go")
+}}
 
-var convertFloat32Int32Kernel = kernelsPacked.Map("convert_float32_int32", "d879bad225bcce01ad3c16aa090b7bf1", support.MapParams("float", "int"), support.Map1(gpu_convert_), support.Map1(convert[float32, int32]), "convert.go")
+var convertFloat32Int32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("convert_float32_int32", nativecode.Code_convert.Of("convert_float32_int32", "acf167dd57e87b5c7dae967a673f4b7b"), support.MapParams("float", "int"), support.Map1(gpu_convert_), support.Map1(convert[float32, int32]), "convert.go")
+}}
 
-var convertFloat64Float32Kernel = kernelsPacked.Map("convert_float64_float32", "acacb4f0236c0f9c41e0ca4b944bea43", support.MapParams("double", "float"), support.Map1(gpu_convert__), support.Map1(convert[float64, float32]), "convert.go")
+var convertFloat64Float32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("convert_float64_float32", nativecode.Code_convert.Of("convert_float64_float32", "c45bdc16df6b3549cfeca8e5e5293cd4"), support.MapParams("double", "float"), support.Map1(gpu_convert__), support.Map1(convert[float64, float32]), "convert.go")
+}}
 
-var convertFloat64Int32Kernel = kernelsPacked.Map("convert_float64_int32", "b039d1eb88c9ad063e360710d58bc645", support.MapParams("double", "int"), support.Map1(gpu_convert___), support.Map1(convert[float64, int32]), "convert.go")
+var convertFloat64Int32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("convert_float64_int32", nativecode.Code_convert.Of("convert_float64_int32", "ac63f221e7e8eb95c913e7f75973e152"), support.MapParams("double", "int"), support.Map1(gpu_convert___), support.Map1(convert[float64, int32]), "convert.go")
+}}
 
-var convertInt32Float32Kernel = kernelsPacked.Map("convert_int32_float32", "b104ff402671c4a300edffc431c89fad", support.MapParams("int", "float"), support.Map1(gpu_convert____), support.Map1(convert[int32, float32]), "convert.go")
+var convertInt32Float32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("convert_int32_float32", nativecode.Code_convert.Of("convert_int32_float32", "cd31d49f2519dc70c50aeed49a803c62"), support.MapParams("int", "float"), support.Map1(gpu_convert____), support.Map1(convert[int32, float32]), "convert.go")
+}}
 
-var convertInt32Float64Kernel = kernelsPacked.Map("convert_int32_float64", "d7dc38254b3f0e6cbedea9020edfdf3e", support.MapParams("int", "double"), support.Map1(gpu_convert_____), support.Map1(convert[int32, float64]), "convert.go")
+var convertInt32Float64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("convert_int32_float64", nativecode.Code_convert.Of("convert_int32_float64", "e2117fe14dc2695a7c19cb08c25df0f6"), support.MapParams("int", "double"), support.Map1(gpu_convert_____), support.Map1(convert[int32, float64]), "convert.go")
+}}
 
 // launchWidenFloat16 makes z [widenFloat16] of the inputs, element by element, as launch.Map has it.
 func launchWidenFloat16[Arg1 linalg.KernelArg[float32], Arg2 linalg.MapArg[element.Float16]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := launch.NewMap(s, widenFloat16Kernel, "array.widenFloat16")
+	call := launch.NewMap(s, widenFloat16Kernel.Source(), "array.widenFloat16")
 	launch.Result[float32](&call, z)
 	launch.Input[element.Float16](&call, x)
 	return call.Launch()
 }
 
-var widenFloat16Kernel = kernelsPacked.Map("widenFloat16_kernel", "d40d97a54ee06029b97fb9b70997c5ea", support.MapParams("float", "ushort"), support.Map1(gpu_widenFloat16), support.Map1(widenFloat16), "convert.go")
+var widenFloat16Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("widenFloat16_kernel", nativecode.Code_widenfloat16.Of("widenFloat16_kernel", "bcef5a6f1949a3f6e8967326c057f1e8"), support.MapParams("float", "ushort"), support.Map1(gpu_widenFloat16), support.Map1(widenFloat16), "convert.go")
+}}
 
 // launchWidenBFloat16 makes z [widenBFloat16] of the inputs, element by element, as launch.Map has it.
 func launchWidenBFloat16[Arg1 linalg.KernelArg[float32], Arg2 linalg.MapArg[element.BFloat16]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := launch.NewMap(s, widenBFloat16Kernel, "array.widenBFloat16")
+	call := launch.NewMap(s, widenBFloat16Kernel.Source(), "array.widenBFloat16")
 	launch.Result[float32](&call, z)
 	launch.Input[element.BFloat16](&call, x)
 	return call.Launch()
 }
 
-var widenBFloat16Kernel = kernelsPacked.Map("widenBFloat16_kernel", "8bb2805bfe75eefa458c6293a999cb00", support.MapParams("float", "ushort"), support.Map1(gpu_widenBFloat16), support.Map1(widenBFloat16), "convert.go")
+var widenBFloat16Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("widenBFloat16_kernel", nativecode.Code_widenbfloat16.Of("widenBFloat16_kernel", "dd6ce72f28aa3895aa543c23699c8953"), support.MapParams("float", "ushort"), support.Map1(gpu_widenBFloat16), support.Map1(widenBFloat16), "convert.go")
+}}
 
 // launchToFloat16 makes z [toFloat16] of the inputs, element by element, as launch.Map has it.
 func launchToFloat16[Arg1 linalg.KernelArg[element.Float16], Arg2 linalg.MapArg[float32]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := launch.NewMap(s, toFloat16Kernel, "array.toFloat16")
+	call := launch.NewMap(s, toFloat16Kernel.Source(), "array.toFloat16")
 	launch.Result[element.Float16](&call, z)
 	launch.Input[float32](&call, x)
 	return call.Launch()
 }
 
-var toFloat16Kernel = kernelsPacked.Map("toFloat16_kernel", "19bdc44c19323e1e4076ddafa849d258", support.MapParams("ushort", "float"), support.Map1(gpu_toFloat16), support.Map1(toFloat16), "convert.go")
+var toFloat16Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("toFloat16_kernel", nativecode.Code_tofloat16.Of("toFloat16_kernel", "c0b7101787a1c85b50630181af30aa74"), support.MapParams("ushort", "float"), support.Map1(gpu_toFloat16), support.Map1(toFloat16), "convert.go")
+}}
 
 // launchToBFloat16 makes z [toBFloat16] of the inputs, element by element, as launch.Map has it.
 func launchToBFloat16[Arg1 linalg.KernelArg[element.BFloat16], Arg2 linalg.MapArg[float32]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := launch.NewMap(s, toBFloat16Kernel, "array.toBFloat16")
+	call := launch.NewMap(s, toBFloat16Kernel.Source(), "array.toBFloat16")
 	launch.Result[element.BFloat16](&call, z)
 	launch.Input[float32](&call, x)
 	return call.Launch()
 }
 
-var toBFloat16Kernel = kernelsPacked.Map("toBFloat16_kernel", "aefe48ad02f41d924e59998fd631e046", support.MapParams("ushort", "float"), support.Map1(gpu_toBFloat16), support.Map1(toBFloat16), "convert.go")
+var toBFloat16Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("toBFloat16_kernel", nativecode.Code_tobfloat16.Of("toBFloat16_kernel", "0ac92be43129ecf7901bd2b52ea56d3e"), support.MapParams("ushort", "float"), support.Map1(gpu_toBFloat16), support.Map1(toBFloat16), "convert.go")
+}}
 
 // launchExp makes z [exp] of the inputs, element by element, as launch.Map has it.
 func launchExp[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -660,13 +830,17 @@ func launchExp[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 
 }
 
 var expKernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: expFloat32Kernel},
-	{Types: []any{*new(float64)}, Kernel: expFloat64Kernel},
+	{Types: []any{float32(0)}, Kernel: &expFloat32Kernel},
+	{Types: []any{float64(0)}, Kernel: &expFloat64Kernel},
 }
 
-var expFloat32Kernel = kernelsPacked.Map("exp_float32", "0c269c1401874b2a8e6a25953898bab6", support.MapParams("float", "float"), support.Map1(gpu_exp), support.Map1(exp[float32]), "elementary.go")
+var expFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("exp_float32", nativecode.Code_exp.Of("exp_float32", "0c269c1401874b2a8e6a25953898bab6"), support.MapParams("float", "float"), support.Map1(gpu_exp), support.Map1(exp[float32]), "elementary.go")
+}}
 
-var expFloat64Kernel = kernelsPacked.Map("exp_float64", "f9d0963826d40521487bf9ae56462ff4", support.MapParams("double", "double"), support.Map1(gpu_exp_), support.Map1(exp[float64]), "elementary.go", "../rmath/exp.go")
+var expFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("exp_float64", nativecode.Code_exp.Of("exp_float64", "f9d0963826d40521487bf9ae56462ff4"), support.MapParams("double", "double"), support.Map1(gpu_exp_), support.Map1(exp[float64]), "elementary.go", "../rmath/exp.go")
+}}
 
 // launchExp2 makes z [exp2] of the inputs, element by element, as launch.Map has it.
 func launchExp2[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -677,13 +851,17 @@ func launchExp2[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2
 }
 
 var exp2Kernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: exp2Float32Kernel},
-	{Types: []any{*new(float64)}, Kernel: exp2Float64Kernel},
+	{Types: []any{float32(0)}, Kernel: &exp2Float32Kernel},
+	{Types: []any{float64(0)}, Kernel: &exp2Float64Kernel},
 }
 
-var exp2Float32Kernel = kernelsPacked.Map("exp2_float32", "8d83f4414e3f57422944bd29984437a3", support.MapParams("float", "float"), support.Map1(gpu_exp2), support.Map1(exp2[float32]), "elementary.go")
+var exp2Float32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("exp2_float32", nativecode.Code_exp2.Of("exp2_float32", "8d83f4414e3f57422944bd29984437a3"), support.MapParams("float", "float"), support.Map1(gpu_exp2), support.Map1(exp2[float32]), "elementary.go")
+}}
 
-var exp2Float64Kernel = kernelsPacked.Map("exp2_float64", "c6c3d18095f18daf6fc43d03743ad279", support.MapParams("double", "double"), support.Map1(gpu_exp2_), support.Map1(exp2[float64]), "elementary.go", "../rmath/exp.go")
+var exp2Float64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("exp2_float64", nativecode.Code_exp2.Of("exp2_float64", "c6c3d18095f18daf6fc43d03743ad279"), support.MapParams("double", "double"), support.Map1(gpu_exp2_), support.Map1(exp2[float64]), "elementary.go", "../rmath/exp.go")
+}}
 
 // launchExpm1 makes z [expm1] of the inputs, element by element, as launch.Map has it.
 func launchExpm1[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -694,13 +872,17 @@ func launchExpm1[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg
 }
 
 var expm1Kernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: expm1Float32Kernel},
-	{Types: []any{*new(float64)}, Kernel: expm1Float64Kernel},
+	{Types: []any{float32(0)}, Kernel: &expm1Float32Kernel},
+	{Types: []any{float64(0)}, Kernel: &expm1Float64Kernel},
 }
 
-var expm1Float32Kernel = kernelsPacked.Map("expm1_float32", "a1163f66549c3d90d9c1e0c5ec936308", support.MapParams("float", "float"), support.Map1(gpu_expm1), support.Map1(expm1[float32]), "elementary.go")
+var expm1Float32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("expm1_float32", nativecode.Code_expm1.Of("expm1_float32", "a1163f66549c3d90d9c1e0c5ec936308"), support.MapParams("float", "float"), support.Map1(gpu_expm1), support.Map1(expm1[float32]), "elementary.go")
+}}
 
-var expm1Float64Kernel = kernelsPacked.Map("expm1_float64", "1e5fee8283ba08d28ca5615b6bcf3c6a", support.MapParams("double", "double"), support.Map1(gpu_expm1_), support.Map1(expm1[float64]), "elementary.go", "../rmath/exp.go")
+var expm1Float64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("expm1_float64", nativecode.Code_expm1.Of("expm1_float64", "1e5fee8283ba08d28ca5615b6bcf3c6a"), support.MapParams("double", "double"), support.Map1(gpu_expm1_), support.Map1(expm1[float64]), "elementary.go", "../rmath/exp.go")
+}}
 
 // launchLog makes z [log] of the inputs, element by element, as launch.Map has it.
 func launchLog[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -711,13 +893,17 @@ func launchLog[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 
 }
 
 var logKernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: logFloat32Kernel},
-	{Types: []any{*new(float64)}, Kernel: logFloat64Kernel},
+	{Types: []any{float32(0)}, Kernel: &logFloat32Kernel},
+	{Types: []any{float64(0)}, Kernel: &logFloat64Kernel},
 }
 
-var logFloat32Kernel = kernelsPacked.Map("log_float32", "2cc11ead65b82b01af652f0b782b797b", support.MapParams("float", "float"), support.Map1(gpu_log), support.Map1(log[float32]), "elementary.go")
+var logFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("log_float32", nativecode.Code_log.Of("log_float32", "2cc11ead65b82b01af652f0b782b797b"), support.MapParams("float", "float"), support.Map1(gpu_log), support.Map1(log[float32]), "elementary.go")
+}}
 
-var logFloat64Kernel = kernelsPacked.Map("log_float64", "a2616ee48a0d44fa22095446591e1dd1", support.MapParams("double", "double"), support.Map1(gpu_log_), support.Map1(log[float64]), "elementary.go", "../rmath/log.go")
+var logFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("log_float64", nativecode.Code_log.Of("log_float64", "a2616ee48a0d44fa22095446591e1dd1"), support.MapParams("double", "double"), support.Map1(gpu_log_), support.Map1(log[float64]), "elementary.go", "../rmath/log.go")
+}}
 
 // launchLog2 makes z [log2] of the inputs, element by element, as launch.Map has it.
 func launchLog2[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -728,13 +914,17 @@ func launchLog2[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2
 }
 
 var log2Kernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: log2Float32Kernel},
-	{Types: []any{*new(float64)}, Kernel: log2Float64Kernel},
+	{Types: []any{float32(0)}, Kernel: &log2Float32Kernel},
+	{Types: []any{float64(0)}, Kernel: &log2Float64Kernel},
 }
 
-var log2Float32Kernel = kernelsPacked.Map("log2_float32", "3a649c6aa8d3d70719d723902d901330", support.MapParams("float", "float"), support.Map1(gpu_log2), support.Map1(log2[float32]), "elementary.go")
+var log2Float32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("log2_float32", nativecode.Code_log2.Of("log2_float32", "3a649c6aa8d3d70719d723902d901330"), support.MapParams("float", "float"), support.Map1(gpu_log2), support.Map1(log2[float32]), "elementary.go")
+}}
 
-var log2Float64Kernel = kernelsPacked.Map("log2_float64", "886d518d2957e73925a659c6d911e4cd", support.MapParams("double", "double"), support.Map1(gpu_log2_), support.Map1(log2[float64]), "elementary.go", "../rmath/log.go")
+var log2Float64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("log2_float64", nativecode.Code_log2.Of("log2_float64", "886d518d2957e73925a659c6d911e4cd"), support.MapParams("double", "double"), support.Map1(gpu_log2_), support.Map1(log2[float64]), "elementary.go", "../rmath/log.go")
+}}
 
 // launchLog10 makes z [log10] of the inputs, element by element, as launch.Map has it.
 func launchLog10[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -745,13 +935,17 @@ func launchLog10[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg
 }
 
 var log10Kernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: log10Float32Kernel},
-	{Types: []any{*new(float64)}, Kernel: log10Float64Kernel},
+	{Types: []any{float32(0)}, Kernel: &log10Float32Kernel},
+	{Types: []any{float64(0)}, Kernel: &log10Float64Kernel},
 }
 
-var log10Float32Kernel = kernelsPacked.Map("log10_float32", "ecfae4232e795479f4b3dd7f56ff3cfa", support.MapParams("float", "float"), support.Map1(gpu_log10), support.Map1(log10[float32]), "elementary.go")
+var log10Float32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("log10_float32", nativecode.Code_log10.Of("log10_float32", "ecfae4232e795479f4b3dd7f56ff3cfa"), support.MapParams("float", "float"), support.Map1(gpu_log10), support.Map1(log10[float32]), "elementary.go")
+}}
 
-var log10Float64Kernel = kernelsPacked.Map("log10_float64", "386b969ec3f72f3e258b4ffb74b9d3b5", support.MapParams("double", "double"), support.Map1(gpu_log10_), support.Map1(log10[float64]), "elementary.go", "../rmath/log.go")
+var log10Float64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("log10_float64", nativecode.Code_log10.Of("log10_float64", "386b969ec3f72f3e258b4ffb74b9d3b5"), support.MapParams("double", "double"), support.Map1(gpu_log10_), support.Map1(log10[float64]), "elementary.go", "../rmath/log.go")
+}}
 
 // launchLog1p makes z [log1p] of the inputs, element by element, as launch.Map has it.
 func launchLog1p[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -762,13 +956,17 @@ func launchLog1p[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg
 }
 
 var log1pKernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: log1pFloat32Kernel},
-	{Types: []any{*new(float64)}, Kernel: log1pFloat64Kernel},
+	{Types: []any{float32(0)}, Kernel: &log1pFloat32Kernel},
+	{Types: []any{float64(0)}, Kernel: &log1pFloat64Kernel},
 }
 
-var log1pFloat32Kernel = kernelsPacked.Map("log1p_float32", "e146e3fdfb33b0f8fe8f03118b228b35", support.MapParams("float", "float"), support.Map1(gpu_log1p), support.Map1(log1p[float32]), "elementary.go")
+var log1pFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("log1p_float32", nativecode.Code_log1p.Of("log1p_float32", "e146e3fdfb33b0f8fe8f03118b228b35"), support.MapParams("float", "float"), support.Map1(gpu_log1p), support.Map1(log1p[float32]), "elementary.go")
+}}
 
-var log1pFloat64Kernel = kernelsPacked.Map("log1p_float64", "af195f65733e0d462a6076587b96541a", support.MapParams("double", "double"), support.Map1(gpu_log1p_), support.Map1(log1p[float64]), "elementary.go", "../rmath/log.go")
+var log1pFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("log1p_float64", nativecode.Code_log1p.Of("log1p_float64", "af195f65733e0d462a6076587b96541a"), support.MapParams("double", "double"), support.Map1(gpu_log1p_), support.Map1(log1p[float64]), "elementary.go", "../rmath/log.go")
+}}
 
 // launchSin makes z [sin] of the inputs, element by element, as launch.Map has it.
 func launchSin[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -779,13 +977,17 @@ func launchSin[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 
 }
 
 var sinKernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: sinFloat32Kernel},
-	{Types: []any{*new(float64)}, Kernel: sinFloat64Kernel},
+	{Types: []any{float32(0)}, Kernel: &sinFloat32Kernel},
+	{Types: []any{float64(0)}, Kernel: &sinFloat64Kernel},
 }
 
-var sinFloat32Kernel = kernelsPacked.Map("sin_float32", "9d4c69dfd7746b5f18bbea29ed93b5d0", support.MapParams("float", "float"), support.Map1(gpu_sin), support.Map1(sin[float32]), "elementary.go", "../rmath/f32/trig.go")
+var sinFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("sin_float32", nativecode.Code_sin.Of("sin_float32", "9d4c69dfd7746b5f18bbea29ed93b5d0"), support.MapParams("float", "float"), support.Map1(gpu_sin), support.Map1(sin[float32]), "elementary.go", "../rmath/f32/trig.go")
+}}
 
-var sinFloat64Kernel = kernelsPacked.Map("sin_float64", "39f40efbecb960d3cf25a86409d9feb3", support.MapParams("double", "double"), support.Map1(gpu_sin_), support.Map1(sin[float64]), "elementary.go", "../rmath/trig.go")
+var sinFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("sin_float64", nativecode.Code_sin.Of("sin_float64", "39f40efbecb960d3cf25a86409d9feb3"), support.MapParams("double", "double"), support.Map1(gpu_sin_), support.Map1(sin[float64]), "elementary.go", "../rmath/trig.go")
+}}
 
 // launchCos makes z [cos] of the inputs, element by element, as launch.Map has it.
 func launchCos[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -796,13 +998,17 @@ func launchCos[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 
 }
 
 var cosKernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: cosFloat32Kernel},
-	{Types: []any{*new(float64)}, Kernel: cosFloat64Kernel},
+	{Types: []any{float32(0)}, Kernel: &cosFloat32Kernel},
+	{Types: []any{float64(0)}, Kernel: &cosFloat64Kernel},
 }
 
-var cosFloat32Kernel = kernelsPacked.Map("cos_float32", "d5fea3a905178f890fda8f2deb780b7a", support.MapParams("float", "float"), support.Map1(gpu_cos), support.Map1(cos[float32]), "elementary.go", "../rmath/f32/trig.go")
+var cosFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("cos_float32", nativecode.Code_cos.Of("cos_float32", "d5fea3a905178f890fda8f2deb780b7a"), support.MapParams("float", "float"), support.Map1(gpu_cos), support.Map1(cos[float32]), "elementary.go", "../rmath/f32/trig.go")
+}}
 
-var cosFloat64Kernel = kernelsPacked.Map("cos_float64", "b985ca276a440adb65f6d00abe072d39", support.MapParams("double", "double"), support.Map1(gpu_cos_), support.Map1(cos[float64]), "elementary.go", "../rmath/trig.go")
+var cosFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("cos_float64", nativecode.Code_cos.Of("cos_float64", "b985ca276a440adb65f6d00abe072d39"), support.MapParams("double", "double"), support.Map1(gpu_cos_), support.Map1(cos[float64]), "elementary.go", "../rmath/trig.go")
+}}
 
 // launchTan makes z [tan] of the inputs, element by element, as launch.Map has it.
 func launchTan[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -813,13 +1019,17 @@ func launchTan[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 
 }
 
 var tanKernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: tanFloat32Kernel},
-	{Types: []any{*new(float64)}, Kernel: tanFloat64Kernel},
+	{Types: []any{float32(0)}, Kernel: &tanFloat32Kernel},
+	{Types: []any{float64(0)}, Kernel: &tanFloat64Kernel},
 }
 
-var tanFloat32Kernel = kernelsPacked.Map("tan_float32", "64cf5f70b8a8a5b35a75c9274b785c57", support.MapParams("float", "float"), support.Map1(gpu_tan), support.Map1(tan[float32]), "elementary.go", "../rmath/f32/trig.go")
+var tanFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("tan_float32", nativecode.Code_tan.Of("tan_float32", "64cf5f70b8a8a5b35a75c9274b785c57"), support.MapParams("float", "float"), support.Map1(gpu_tan), support.Map1(tan[float32]), "elementary.go", "../rmath/f32/trig.go")
+}}
 
-var tanFloat64Kernel = kernelsPacked.Map("tan_float64", "d53b860f6b125671012e81e5ed67c3b1", support.MapParams("double", "double"), support.Map1(gpu_tan_), support.Map1(tan[float64]), "elementary.go", "../rmath/trig.go")
+var tanFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("tan_float64", nativecode.Code_tan.Of("tan_float64", "d53b860f6b125671012e81e5ed67c3b1"), support.MapParams("double", "double"), support.Map1(gpu_tan_), support.Map1(tan[float64]), "elementary.go", "../rmath/trig.go")
+}}
 
 // launchSinPi makes z [sinPi] of the inputs, element by element, as launch.Map has it.
 func launchSinPi[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -830,13 +1040,17 @@ func launchSinPi[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg
 }
 
 var sinPiKernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: sinPiFloat32Kernel},
-	{Types: []any{*new(float64)}, Kernel: sinPiFloat64Kernel},
+	{Types: []any{float32(0)}, Kernel: &sinPiFloat32Kernel},
+	{Types: []any{float64(0)}, Kernel: &sinPiFloat64Kernel},
 }
 
-var sinPiFloat32Kernel = kernelsPacked.Map("sinPi_float32", "c365d6ab91ef018baa4e291a5b0a958e", support.MapParams("float", "float"), support.Map1(gpu_sinPi), support.Map1(sinPi[float32]), "elementary.go")
+var sinPiFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("sinPi_float32", nativecode.Code_sinpi.Of("sinPi_float32", "c365d6ab91ef018baa4e291a5b0a958e"), support.MapParams("float", "float"), support.Map1(gpu_sinPi), support.Map1(sinPi[float32]), "elementary.go")
+}}
 
-var sinPiFloat64Kernel = kernelsPacked.Map("sinPi_float64", "e5789bec27e96af32287d485e48fbb28", support.MapParams("double", "double"), support.Map1(gpu_sinPi_), support.Map1(sinPi[float64]), "elementary.go", "../rmath/trig.go")
+var sinPiFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("sinPi_float64", nativecode.Code_sinpi.Of("sinPi_float64", "e5789bec27e96af32287d485e48fbb28"), support.MapParams("double", "double"), support.Map1(gpu_sinPi_), support.Map1(sinPi[float64]), "elementary.go", "../rmath/trig.go")
+}}
 
 // launchCosPi makes z [cosPi] of the inputs, element by element, as launch.Map has it.
 func launchCosPi[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -847,13 +1061,17 @@ func launchCosPi[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg
 }
 
 var cosPiKernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: cosPiFloat32Kernel},
-	{Types: []any{*new(float64)}, Kernel: cosPiFloat64Kernel},
+	{Types: []any{float32(0)}, Kernel: &cosPiFloat32Kernel},
+	{Types: []any{float64(0)}, Kernel: &cosPiFloat64Kernel},
 }
 
-var cosPiFloat32Kernel = kernelsPacked.Map("cosPi_float32", "3e8a30556b4b0d3c9d12e87acf32608c", support.MapParams("float", "float"), support.Map1(gpu_cosPi), support.Map1(cosPi[float32]), "elementary.go")
+var cosPiFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("cosPi_float32", nativecode.Code_cospi.Of("cosPi_float32", "3e8a30556b4b0d3c9d12e87acf32608c"), support.MapParams("float", "float"), support.Map1(gpu_cosPi), support.Map1(cosPi[float32]), "elementary.go")
+}}
 
-var cosPiFloat64Kernel = kernelsPacked.Map("cosPi_float64", "87b3240d7d185774070631e1eb972616", support.MapParams("double", "double"), support.Map1(gpu_cosPi_), support.Map1(cosPi[float64]), "elementary.go", "../rmath/trig.go")
+var cosPiFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("cosPi_float64", nativecode.Code_cospi.Of("cosPi_float64", "87b3240d7d185774070631e1eb972616"), support.MapParams("double", "double"), support.Map1(gpu_cosPi_), support.Map1(cosPi[float64]), "elementary.go", "../rmath/trig.go")
+}}
 
 // launchAsin makes z [asin] of the inputs, element by element, as launch.Map has it.
 func launchAsin[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -864,13 +1082,17 @@ func launchAsin[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2
 }
 
 var asinKernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: asinFloat32Kernel},
-	{Types: []any{*new(float64)}, Kernel: asinFloat64Kernel},
+	{Types: []any{float32(0)}, Kernel: &asinFloat32Kernel},
+	{Types: []any{float64(0)}, Kernel: &asinFloat64Kernel},
 }
 
-var asinFloat32Kernel = kernelsPacked.Map("asin_float32", "ab729912f55a29dcbc8f11573d659c95", support.MapParams("float", "float"), support.Map1(gpu_asin), support.Map1(asin[float32]), "elementary.go")
+var asinFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("asin_float32", nativecode.Code_asin.Of("asin_float32", "ab729912f55a29dcbc8f11573d659c95"), support.MapParams("float", "float"), support.Map1(gpu_asin), support.Map1(asin[float32]), "elementary.go")
+}}
 
-var asinFloat64Kernel = kernelsPacked.Map("asin_float64", "eda1fd902b96d0c8a3d47b7544f88479", support.MapParams("double", "double"), support.Map1(gpu_asin_), support.Map1(asin[float64]), "elementary.go", "../rmath/trig.go")
+var asinFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("asin_float64", nativecode.Code_asin.Of("asin_float64", "eda1fd902b96d0c8a3d47b7544f88479"), support.MapParams("double", "double"), support.Map1(gpu_asin_), support.Map1(asin[float64]), "elementary.go", "../rmath/trig.go")
+}}
 
 // launchAcos makes z [acos] of the inputs, element by element, as launch.Map has it.
 func launchAcos[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -881,13 +1103,17 @@ func launchAcos[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2
 }
 
 var acosKernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: acosFloat32Kernel},
-	{Types: []any{*new(float64)}, Kernel: acosFloat64Kernel},
+	{Types: []any{float32(0)}, Kernel: &acosFloat32Kernel},
+	{Types: []any{float64(0)}, Kernel: &acosFloat64Kernel},
 }
 
-var acosFloat32Kernel = kernelsPacked.Map("acos_float32", "baac7f7aea9245d2528c8507cbb2e603", support.MapParams("float", "float"), support.Map1(gpu_acos), support.Map1(acos[float32]), "elementary.go")
+var acosFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("acos_float32", nativecode.Code_acos.Of("acos_float32", "baac7f7aea9245d2528c8507cbb2e603"), support.MapParams("float", "float"), support.Map1(gpu_acos), support.Map1(acos[float32]), "elementary.go")
+}}
 
-var acosFloat64Kernel = kernelsPacked.Map("acos_float64", "58737500e618114272eb52335cd54227", support.MapParams("double", "double"), support.Map1(gpu_acos_), support.Map1(acos[float64]), "elementary.go", "../rmath/trig.go")
+var acosFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("acos_float64", nativecode.Code_acos.Of("acos_float64", "58737500e618114272eb52335cd54227"), support.MapParams("double", "double"), support.Map1(gpu_acos_), support.Map1(acos[float64]), "elementary.go", "../rmath/trig.go")
+}}
 
 // launchAtan makes z [atan] of the inputs, element by element, as launch.Map has it.
 func launchAtan[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -898,13 +1124,17 @@ func launchAtan[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2
 }
 
 var atanKernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: atanFloat32Kernel},
-	{Types: []any{*new(float64)}, Kernel: atanFloat64Kernel},
+	{Types: []any{float32(0)}, Kernel: &atanFloat32Kernel},
+	{Types: []any{float64(0)}, Kernel: &atanFloat64Kernel},
 }
 
-var atanFloat32Kernel = kernelsPacked.Map("atan_float32", "2d1168a51828009630a26807c37d158b", support.MapParams("float", "float"), support.Map1(gpu_atan), support.Map1(atan[float32]), "elementary.go", "../rmath/f32/arc.go")
+var atanFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("atan_float32", nativecode.Code_atan.Of("atan_float32", "2d1168a51828009630a26807c37d158b"), support.MapParams("float", "float"), support.Map1(gpu_atan), support.Map1(atan[float32]), "elementary.go", "../rmath/f32/arc.go")
+}}
 
-var atanFloat64Kernel = kernelsPacked.Map("atan_float64", "b9182ab1ea57b4671baa566901190cf3", support.MapParams("double", "double"), support.Map1(gpu_atan_), support.Map1(atan[float64]), "elementary.go", "../rmath/trig.go")
+var atanFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("atan_float64", nativecode.Code_atan.Of("atan_float64", "b9182ab1ea57b4671baa566901190cf3"), support.MapParams("double", "double"), support.Map1(gpu_atan_), support.Map1(atan[float64]), "elementary.go", "../rmath/trig.go")
+}}
 
 // launchSinh makes z [sinh] of the inputs, element by element, as launch.Map has it.
 func launchSinh[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -915,13 +1145,17 @@ func launchSinh[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2
 }
 
 var sinhKernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: sinhFloat32Kernel},
-	{Types: []any{*new(float64)}, Kernel: sinhFloat64Kernel},
+	{Types: []any{float32(0)}, Kernel: &sinhFloat32Kernel},
+	{Types: []any{float64(0)}, Kernel: &sinhFloat64Kernel},
 }
 
-var sinhFloat32Kernel = kernelsPacked.Map("sinh_float32", "2a71f650006990acb8a33d092a3990d5", support.MapParams("float", "float"), support.Map1(gpu_sinh), support.Map1(sinh[float32]), "elementary.go")
+var sinhFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("sinh_float32", nativecode.Code_sinh.Of("sinh_float32", "2a71f650006990acb8a33d092a3990d5"), support.MapParams("float", "float"), support.Map1(gpu_sinh), support.Map1(sinh[float32]), "elementary.go")
+}}
 
-var sinhFloat64Kernel = kernelsPacked.Map("sinh_float64", "bb9329a9730c1decfe1f5259f6d0c7d1", support.MapParams("double", "double"), support.Map1(gpu_sinh_), support.Map1(sinh[float64]), "elementary.go", "../rmath/exp.go")
+var sinhFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("sinh_float64", nativecode.Code_sinh.Of("sinh_float64", "bb9329a9730c1decfe1f5259f6d0c7d1"), support.MapParams("double", "double"), support.Map1(gpu_sinh_), support.Map1(sinh[float64]), "elementary.go", "../rmath/exp.go")
+}}
 
 // launchCosh makes z [cosh] of the inputs, element by element, as launch.Map has it.
 func launchCosh[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -932,13 +1166,17 @@ func launchCosh[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2
 }
 
 var coshKernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: coshFloat32Kernel},
-	{Types: []any{*new(float64)}, Kernel: coshFloat64Kernel},
+	{Types: []any{float32(0)}, Kernel: &coshFloat32Kernel},
+	{Types: []any{float64(0)}, Kernel: &coshFloat64Kernel},
 }
 
-var coshFloat32Kernel = kernelsPacked.Map("cosh_float32", "a27295f96ff02ea51ae0529af11846ac", support.MapParams("float", "float"), support.Map1(gpu_cosh), support.Map1(cosh[float32]), "elementary.go")
+var coshFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("cosh_float32", nativecode.Code_cosh.Of("cosh_float32", "a27295f96ff02ea51ae0529af11846ac"), support.MapParams("float", "float"), support.Map1(gpu_cosh), support.Map1(cosh[float32]), "elementary.go")
+}}
 
-var coshFloat64Kernel = kernelsPacked.Map("cosh_float64", "f00b6af7494f715a0e95a90cc614f1ba", support.MapParams("double", "double"), support.Map1(gpu_cosh_), support.Map1(cosh[float64]), "elementary.go", "../rmath/exp.go")
+var coshFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("cosh_float64", nativecode.Code_cosh.Of("cosh_float64", "f00b6af7494f715a0e95a90cc614f1ba"), support.MapParams("double", "double"), support.Map1(gpu_cosh_), support.Map1(cosh[float64]), "elementary.go", "../rmath/exp.go")
+}}
 
 // launchTanh makes z [tanh] of the inputs, element by element, as launch.Map has it.
 func launchTanh[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -949,13 +1187,17 @@ func launchTanh[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2
 }
 
 var tanhKernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: tanhFloat32Kernel},
-	{Types: []any{*new(float64)}, Kernel: tanhFloat64Kernel},
+	{Types: []any{float32(0)}, Kernel: &tanhFloat32Kernel},
+	{Types: []any{float64(0)}, Kernel: &tanhFloat64Kernel},
 }
 
-var tanhFloat32Kernel = kernelsPacked.Map("tanh_float32", "80ba176248719b300745c40180cc561c", support.MapParams("float", "float"), support.Map1(gpu_tanh), support.Map1(tanh[float32]), "elementary.go")
+var tanhFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("tanh_float32", nativecode.Code_tanh.Of("tanh_float32", "80ba176248719b300745c40180cc561c"), support.MapParams("float", "float"), support.Map1(gpu_tanh), support.Map1(tanh[float32]), "elementary.go")
+}}
 
-var tanhFloat64Kernel = kernelsPacked.Map("tanh_float64", "fd9071d2073b1825454b42e0ed1e13c6", support.MapParams("double", "double"), support.Map1(gpu_tanh_), support.Map1(tanh[float64]), "elementary.go", "../rmath/exp.go")
+var tanhFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("tanh_float64", nativecode.Code_tanh.Of("tanh_float64", "fd9071d2073b1825454b42e0ed1e13c6"), support.MapParams("double", "double"), support.Map1(gpu_tanh_), support.Map1(tanh[float64]), "elementary.go", "../rmath/exp.go")
+}}
 
 // launchAsinh makes z [asinh] of the inputs, element by element, as launch.Map has it.
 func launchAsinh[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -966,13 +1208,17 @@ func launchAsinh[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg
 }
 
 var asinhKernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: asinhFloat32Kernel},
-	{Types: []any{*new(float64)}, Kernel: asinhFloat64Kernel},
+	{Types: []any{float32(0)}, Kernel: &asinhFloat32Kernel},
+	{Types: []any{float64(0)}, Kernel: &asinhFloat64Kernel},
 }
 
-var asinhFloat32Kernel = kernelsPacked.Map("asinh_float32", "f8c8b19537eaee7d9aa10161070a351f", support.MapParams("float", "float"), support.Map1(gpu_asinh), support.Map1(asinh[float32]), "elementary.go")
+var asinhFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("asinh_float32", nativecode.Code_asinh.Of("asinh_float32", "f8c8b19537eaee7d9aa10161070a351f"), support.MapParams("float", "float"), support.Map1(gpu_asinh), support.Map1(asinh[float32]), "elementary.go")
+}}
 
-var asinhFloat64Kernel = kernelsPacked.Map("asinh_float64", "977eb13811106b5b10645db0b827588d", support.MapParams("double", "double"), support.Map1(gpu_asinh_), support.Map1(asinh[float64]), "elementary.go", "../rmath/log.go")
+var asinhFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("asinh_float64", nativecode.Code_asinh.Of("asinh_float64", "977eb13811106b5b10645db0b827588d"), support.MapParams("double", "double"), support.Map1(gpu_asinh_), support.Map1(asinh[float64]), "elementary.go", "../rmath/log.go")
+}}
 
 // launchAcosh makes z [acosh] of the inputs, element by element, as launch.Map has it.
 func launchAcosh[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -983,13 +1229,17 @@ func launchAcosh[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg
 }
 
 var acoshKernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: acoshFloat32Kernel},
-	{Types: []any{*new(float64)}, Kernel: acoshFloat64Kernel},
+	{Types: []any{float32(0)}, Kernel: &acoshFloat32Kernel},
+	{Types: []any{float64(0)}, Kernel: &acoshFloat64Kernel},
 }
 
-var acoshFloat32Kernel = kernelsPacked.Map("acosh_float32", "bfab3df1873f422296dd56680154ddd0", support.MapParams("float", "float"), support.Map1(gpu_acosh), support.Map1(acosh[float32]), "elementary.go")
+var acoshFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("acosh_float32", nativecode.Code_acosh.Of("acosh_float32", "bfab3df1873f422296dd56680154ddd0"), support.MapParams("float", "float"), support.Map1(gpu_acosh), support.Map1(acosh[float32]), "elementary.go")
+}}
 
-var acoshFloat64Kernel = kernelsPacked.Map("acosh_float64", "78e28a44adff71ae47666e9a5c3dedc1", support.MapParams("double", "double"), support.Map1(gpu_acosh_), support.Map1(acosh[float64]), "elementary.go", "../rmath/log.go")
+var acoshFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("acosh_float64", nativecode.Code_acosh.Of("acosh_float64", "78e28a44adff71ae47666e9a5c3dedc1"), support.MapParams("double", "double"), support.Map1(gpu_acosh_), support.Map1(acosh[float64]), "elementary.go", "../rmath/log.go")
+}}
 
 // launchAtanh makes z [atanh] of the inputs, element by element, as launch.Map has it.
 func launchAtanh[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1000,13 +1250,17 @@ func launchAtanh[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg
 }
 
 var atanhKernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: atanhFloat32Kernel},
-	{Types: []any{*new(float64)}, Kernel: atanhFloat64Kernel},
+	{Types: []any{float32(0)}, Kernel: &atanhFloat32Kernel},
+	{Types: []any{float64(0)}, Kernel: &atanhFloat64Kernel},
 }
 
-var atanhFloat32Kernel = kernelsPacked.Map("atanh_float32", "3c3fde0859254c07b9b97502dc8a28d8", support.MapParams("float", "float"), support.Map1(gpu_atanh), support.Map1(atanh[float32]), "elementary.go")
+var atanhFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("atanh_float32", nativecode.Code_atanh.Of("atanh_float32", "3c3fde0859254c07b9b97502dc8a28d8"), support.MapParams("float", "float"), support.Map1(gpu_atanh), support.Map1(atanh[float32]), "elementary.go")
+}}
 
-var atanhFloat64Kernel = kernelsPacked.Map("atanh_float64", "103289dd846821926e590446d624c8e2", support.MapParams("double", "double"), support.Map1(gpu_atanh_), support.Map1(atanh[float64]), "elementary.go", "../rmath/log.go")
+var atanhFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("atanh_float64", nativecode.Code_atanh.Of("atanh_float64", "103289dd846821926e590446d624c8e2"), support.MapParams("double", "double"), support.Map1(gpu_atanh_), support.Map1(atanh[float64]), "elementary.go", "../rmath/log.go")
+}}
 
 // launchCbrt makes z [cbrt] of the inputs, element by element, as launch.Map has it.
 func launchCbrt[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1017,13 +1271,17 @@ func launchCbrt[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2
 }
 
 var cbrtKernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: cbrtFloat32Kernel},
-	{Types: []any{*new(float64)}, Kernel: cbrtFloat64Kernel},
+	{Types: []any{float32(0)}, Kernel: &cbrtFloat32Kernel},
+	{Types: []any{float64(0)}, Kernel: &cbrtFloat64Kernel},
 }
 
-var cbrtFloat32Kernel = kernelsPacked.Map("cbrt_float32", "1873f07e8941d919c16ad42d212edba2", support.MapParams("float", "float"), support.Map1(gpu_cbrt), support.Map1(cbrt[float32]), "elementary.go")
+var cbrtFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("cbrt_float32", nativecode.Code_cbrt.Of("cbrt_float32", "1873f07e8941d919c16ad42d212edba2"), support.MapParams("float", "float"), support.Map1(gpu_cbrt), support.Map1(cbrt[float32]), "elementary.go")
+}}
 
-var cbrtFloat64Kernel = kernelsPacked.Map("cbrt_float64", "88a06e2de6337fd143ed52ecdaae06ce", support.MapParams("double", "double"), support.Map1(gpu_cbrt_), support.Map1(cbrt[float64]), "elementary.go", "../rmath/root.go")
+var cbrtFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("cbrt_float64", nativecode.Code_cbrt.Of("cbrt_float64", "88a06e2de6337fd143ed52ecdaae06ce"), support.MapParams("double", "double"), support.Map1(gpu_cbrt_), support.Map1(cbrt[float64]), "elementary.go", "../rmath/root.go")
+}}
 
 // launchRsqrt makes z [rsqrt] of the inputs, element by element, as launch.Map has it.
 func launchRsqrt[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1034,13 +1292,17 @@ func launchRsqrt[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg
 }
 
 var rsqrtKernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: rsqrtFloat32Kernel},
-	{Types: []any{*new(float64)}, Kernel: rsqrtFloat64Kernel},
+	{Types: []any{float32(0)}, Kernel: &rsqrtFloat32Kernel},
+	{Types: []any{float64(0)}, Kernel: &rsqrtFloat64Kernel},
 }
 
-var rsqrtFloat32Kernel = kernelsPacked.Map("rsqrt_float32", "b9d01b5c98da1e627004458780bc91c1", support.MapParams("float", "float"), support.Map1(gpu_rsqrt), support.Map1(rsqrt[float32]), "elementary.go")
+var rsqrtFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("rsqrt_float32", nativecode.Code_rsqrt.Of("rsqrt_float32", "b9d01b5c98da1e627004458780bc91c1"), support.MapParams("float", "float"), support.Map1(gpu_rsqrt), support.Map1(rsqrt[float32]), "elementary.go")
+}}
 
-var rsqrtFloat64Kernel = kernelsPacked.Map("rsqrt_float64", "da813491d7bebb55a6e0dd704198511b", support.MapParams("double", "double"), support.Map1(gpu_rsqrt_), support.Map1(rsqrt[float64]), "elementary.go")
+var rsqrtFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("rsqrt_float64", nativecode.Code_rsqrt.Of("rsqrt_float64", "da813491d7bebb55a6e0dd704198511b"), support.MapParams("double", "double"), support.Map1(gpu_rsqrt_), support.Map1(rsqrt[float64]), "elementary.go")
+}}
 
 // launchErf makes z [erf] of the inputs, element by element, as launch.Map has it.
 func launchErf[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1051,13 +1313,17 @@ func launchErf[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 
 }
 
 var erfKernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: erfFloat32Kernel},
-	{Types: []any{*new(float64)}, Kernel: erfFloat64Kernel},
+	{Types: []any{float32(0)}, Kernel: &erfFloat32Kernel},
+	{Types: []any{float64(0)}, Kernel: &erfFloat64Kernel},
 }
 
-var erfFloat32Kernel = kernelsPacked.Map("erf_float32", "79bb8c80dc59ede0a74c0549de471a48", support.MapParams("float", "float"), support.Map1(gpu_erf), support.Map1(erf[float32]), "elementary.go", "../rmath/f32/erf.go")
+var erfFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("erf_float32", nativecode.Code_erf.Of("erf_float32", "79bb8c80dc59ede0a74c0549de471a48"), support.MapParams("float", "float"), support.Map1(gpu_erf), support.Map1(erf[float32]), "elementary.go", "../rmath/f32/erf.go")
+}}
 
-var erfFloat64Kernel = kernelsPacked.Map("erf_float64", "bd5bdfa2f8f1e1e731da051f61ec55e2", support.MapParams("double", "double"), support.Map1(gpu_erf_), support.Map1(erf[float64]), "elementary.go", "../rmath/erf.go", "../rmath/exp.go")
+var erfFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("erf_float64", nativecode.Code_erf.Of("erf_float64", "bd5bdfa2f8f1e1e731da051f61ec55e2"), support.MapParams("double", "double"), support.Map1(gpu_erf_), support.Map1(erf[float64]), "elementary.go", "../rmath/erf.go", "../rmath/exp.go")
+}}
 
 // launchErfc makes z [erfc] of the inputs, element by element, as launch.Map has it.
 func launchErfc[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1068,13 +1334,17 @@ func launchErfc[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2
 }
 
 var erfcKernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: erfcFloat32Kernel},
-	{Types: []any{*new(float64)}, Kernel: erfcFloat64Kernel},
+	{Types: []any{float32(0)}, Kernel: &erfcFloat32Kernel},
+	{Types: []any{float64(0)}, Kernel: &erfcFloat64Kernel},
 }
 
-var erfcFloat32Kernel = kernelsPacked.Map("erfc_float32", "841a3a1137f4b8201acb9d54e9766a0a", support.MapParams("float", "float"), support.Map1(gpu_erfc), support.Map1(erfc[float32]), "elementary.go", "../rmath/f32/erf.go")
+var erfcFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("erfc_float32", nativecode.Code_erfc.Of("erfc_float32", "841a3a1137f4b8201acb9d54e9766a0a"), support.MapParams("float", "float"), support.Map1(gpu_erfc), support.Map1(erfc[float32]), "elementary.go", "../rmath/f32/erf.go")
+}}
 
-var erfcFloat64Kernel = kernelsPacked.Map("erfc_float64", "59442d0b75ec030ce759d005d6a43fca", support.MapParams("double", "double"), support.Map1(gpu_erfc_), support.Map1(erfc[float64]), "elementary.go", "../rmath/exp.go", "../rmath/erf.go")
+var erfcFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("erfc_float64", nativecode.Code_erfc.Of("erfc_float64", "59442d0b75ec030ce759d005d6a43fca"), support.MapParams("double", "double"), support.Map1(gpu_erfc_), support.Map1(erfc[float64]), "elementary.go", "../rmath/exp.go", "../rmath/erf.go")
+}}
 
 // launchSigmoid makes z [sigmoid] of the inputs, element by element, as launch.Map has it.
 func launchSigmoid[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1085,13 +1355,17 @@ func launchSigmoid[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], A
 }
 
 var sigmoidKernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: sigmoidFloat32Kernel},
-	{Types: []any{*new(float64)}, Kernel: sigmoidFloat64Kernel},
+	{Types: []any{float32(0)}, Kernel: &sigmoidFloat32Kernel},
+	{Types: []any{float64(0)}, Kernel: &sigmoidFloat64Kernel},
 }
 
-var sigmoidFloat32Kernel = kernelsPacked.Map("sigmoid_float32", "663b7db5d41727269deee50fc7206a1c", support.MapParams("float", "float"), support.Map1(gpu_sigmoid), support.Map1(sigmoid[float32]), "elementary.go")
+var sigmoidFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("sigmoid_float32", nativecode.Code_sigmoid.Of("sigmoid_float32", "663b7db5d41727269deee50fc7206a1c"), support.MapParams("float", "float"), support.Map1(gpu_sigmoid), support.Map1(sigmoid[float32]), "elementary.go")
+}}
 
-var sigmoidFloat64Kernel = kernelsPacked.Map("sigmoid_float64", "afb16dba24d3efcefd31a967fe0fdecc", support.MapParams("double", "double"), support.Map1(gpu_sigmoid_), support.Map1(sigmoid[float64]), "elementary.go", "../rmath/exp.go")
+var sigmoidFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("sigmoid_float64", nativecode.Code_sigmoid.Of("sigmoid_float64", "afb16dba24d3efcefd31a967fe0fdecc"), support.MapParams("double", "double"), support.Map1(gpu_sigmoid_), support.Map1(sigmoid[float64]), "elementary.go", "../rmath/exp.go")
+}}
 
 // launchFloor makes z [floor] of the inputs, element by element, as launch.Map has it.
 func launchFloor[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1102,13 +1376,17 @@ func launchFloor[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg
 }
 
 var floorKernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: floorFloat32Kernel},
-	{Types: []any{*new(float64)}, Kernel: floorFloat64Kernel},
+	{Types: []any{float32(0)}, Kernel: &floorFloat32Kernel},
+	{Types: []any{float64(0)}, Kernel: &floorFloat64Kernel},
 }
 
-var floorFloat32Kernel = kernelsPacked.Map("floor_float32", "b66b5db0ed78a15c87e51fe925a1cd1b", support.MapParams("float", "float"), support.Map1(gpu_floor), support.Map1(floor[float32]), "elementary.go")
+var floorFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("floor_float32", nativecode.Code_floor.Of("floor_float32", "b66b5db0ed78a15c87e51fe925a1cd1b"), support.MapParams("float", "float"), support.Map1(gpu_floor), support.Map1(floor[float32]), "elementary.go")
+}}
 
-var floorFloat64Kernel = kernelsPacked.Map("floor_float64", "7bd9e733be00a7cf485fc779af5b0997", support.MapParams("double", "double"), support.Map1(gpu_floor_), support.Map1(floor[float64]), "elementary.go")
+var floorFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("floor_float64", nativecode.Code_floor.Of("floor_float64", "7bd9e733be00a7cf485fc779af5b0997"), support.MapParams("double", "double"), support.Map1(gpu_floor_), support.Map1(floor[float64]), "elementary.go")
+}}
 
 // launchCeil makes z [ceil] of the inputs, element by element, as launch.Map has it.
 func launchCeil[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1119,13 +1397,17 @@ func launchCeil[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2
 }
 
 var ceilKernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: ceilFloat32Kernel},
-	{Types: []any{*new(float64)}, Kernel: ceilFloat64Kernel},
+	{Types: []any{float32(0)}, Kernel: &ceilFloat32Kernel},
+	{Types: []any{float64(0)}, Kernel: &ceilFloat64Kernel},
 }
 
-var ceilFloat32Kernel = kernelsPacked.Map("ceil_float32", "392eafca38acd57ee33fca221020103f", support.MapParams("float", "float"), support.Map1(gpu_ceil), support.Map1(ceil[float32]), "elementary.go")
+var ceilFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("ceil_float32", nativecode.Code_ceil.Of("ceil_float32", "392eafca38acd57ee33fca221020103f"), support.MapParams("float", "float"), support.Map1(gpu_ceil), support.Map1(ceil[float32]), "elementary.go")
+}}
 
-var ceilFloat64Kernel = kernelsPacked.Map("ceil_float64", "95421ac772b43014e482601e7f9f807c", support.MapParams("double", "double"), support.Map1(gpu_ceil_), support.Map1(ceil[float64]), "elementary.go")
+var ceilFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("ceil_float64", nativecode.Code_ceil.Of("ceil_float64", "95421ac772b43014e482601e7f9f807c"), support.MapParams("double", "double"), support.Map1(gpu_ceil_), support.Map1(ceil[float64]), "elementary.go")
+}}
 
 // launchTrunc makes z [trunc] of the inputs, element by element, as launch.Map has it.
 func launchTrunc[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1136,13 +1418,17 @@ func launchTrunc[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg
 }
 
 var truncKernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: truncFloat32Kernel},
-	{Types: []any{*new(float64)}, Kernel: truncFloat64Kernel},
+	{Types: []any{float32(0)}, Kernel: &truncFloat32Kernel},
+	{Types: []any{float64(0)}, Kernel: &truncFloat64Kernel},
 }
 
-var truncFloat32Kernel = kernelsPacked.Map("trunc_float32", "78ce8b991a10ae6f7937aa9ca6526410", support.MapParams("float", "float"), support.Map1(gpu_trunc), support.Map1(trunc[float32]), "elementary.go")
+var truncFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("trunc_float32", nativecode.Code_trunc.Of("trunc_float32", "78ce8b991a10ae6f7937aa9ca6526410"), support.MapParams("float", "float"), support.Map1(gpu_trunc), support.Map1(trunc[float32]), "elementary.go")
+}}
 
-var truncFloat64Kernel = kernelsPacked.Map("trunc_float64", "3825f6530b7e848cde0e836d45c26185", support.MapParams("double", "double"), support.Map1(gpu_trunc_), support.Map1(trunc[float64]), "elementary.go")
+var truncFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("trunc_float64", nativecode.Code_trunc.Of("trunc_float64", "3825f6530b7e848cde0e836d45c26185"), support.MapParams("double", "double"), support.Map1(gpu_trunc_), support.Map1(trunc[float64]), "elementary.go")
+}}
 
 // launchRound makes z [round] of the inputs, element by element, as launch.Map has it.
 func launchRound[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1153,13 +1439,17 @@ func launchRound[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg
 }
 
 var roundKernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: roundFloat32Kernel},
-	{Types: []any{*new(float64)}, Kernel: roundFloat64Kernel},
+	{Types: []any{float32(0)}, Kernel: &roundFloat32Kernel},
+	{Types: []any{float64(0)}, Kernel: &roundFloat64Kernel},
 }
 
-var roundFloat32Kernel = kernelsPacked.Map("round_float32", "ec13420310f9983f98584402dacc868c", support.MapParams("float", "float"), support.Map1(gpu_round), support.Map1(round[float32]), "elementary.go")
+var roundFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("round_float32", nativecode.Code_round.Of("round_float32", "ec13420310f9983f98584402dacc868c"), support.MapParams("float", "float"), support.Map1(gpu_round), support.Map1(round[float32]), "elementary.go")
+}}
 
-var roundFloat64Kernel = kernelsPacked.Map("round_float64", "5afaef5d6a820484ebf7ab9107e4b329", support.MapParams("double", "double"), support.Map1(gpu_round_), support.Map1(round[float64]), "elementary.go")
+var roundFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("round_float64", nativecode.Code_round.Of("round_float64", "5afaef5d6a820484ebf7ab9107e4b329"), support.MapParams("double", "double"), support.Map1(gpu_round_), support.Map1(round[float64]), "elementary.go")
+}}
 
 // launchRoundToEven makes z [roundToEven] of the inputs, element by element, as launch.Map has it.
 func launchRoundToEven[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1170,13 +1460,17 @@ func launchRoundToEven[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T
 }
 
 var roundToEvenKernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: roundToEvenFloat32Kernel},
-	{Types: []any{*new(float64)}, Kernel: roundToEvenFloat64Kernel},
+	{Types: []any{float32(0)}, Kernel: &roundToEvenFloat32Kernel},
+	{Types: []any{float64(0)}, Kernel: &roundToEvenFloat64Kernel},
 }
 
-var roundToEvenFloat32Kernel = kernelsPacked.Map("roundToEven_float32", "5eef0131f0d80866f051573cd7c41930", support.MapParams("float", "float"), support.Map1(gpu_roundToEven), support.Map1(roundToEven[float32]), "elementary.go")
+var roundToEvenFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("roundToEven_float32", nativecode.Code_roundtoeven.Of("roundToEven_float32", "5eef0131f0d80866f051573cd7c41930"), support.MapParams("float", "float"), support.Map1(gpu_roundToEven), support.Map1(roundToEven[float32]), "elementary.go")
+}}
 
-var roundToEvenFloat64Kernel = kernelsPacked.Map("roundToEven_float64", "882feed3c9060b6e4dbe148ded941fa1", support.MapParams("double", "double"), support.Map1(gpu_roundToEven_), support.Map1(roundToEven[float64]), "elementary.go")
+var roundToEvenFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("roundToEven_float64", nativecode.Code_roundtoeven.Of("roundToEven_float64", "882feed3c9060b6e4dbe148ded941fa1"), support.MapParams("double", "double"), support.Map1(gpu_roundToEven_), support.Map1(roundToEven[float64]), "elementary.go")
+}}
 
 // launchPow makes z [pow] of the inputs, element by element, as launch.Map has it.
 func launchPow[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -1188,13 +1482,17 @@ func launchPow[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 
 }
 
 var powKernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: powFloat32Kernel},
-	{Types: []any{*new(float64)}, Kernel: powFloat64Kernel},
+	{Types: []any{float32(0)}, Kernel: &powFloat32Kernel},
+	{Types: []any{float64(0)}, Kernel: &powFloat64Kernel},
 }
 
-var powFloat32Kernel = kernelsPacked.Map("pow_float32", "7423711f03607554520a286cf5ffd0d0", support.MapParams("float", "float", "float"), support.Map2(gpu_pow), support.Map2(pow[float32]), "elementary.go", "../rmath/f32/pow.go")
+var powFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("pow_float32", nativecode.Code_pow.Of("pow_float32", "7423711f03607554520a286cf5ffd0d0"), support.MapParams("float", "float", "float"), support.Map2(gpu_pow), support.Map2(pow[float32]), "elementary.go", "../rmath/f32/pow.go")
+}}
 
-var powFloat64Kernel = kernelsPacked.Map("pow_float64", "79d0f5834f6ce911e48fcfbd91214af8", support.MapParams("double", "double", "double"), support.Map2(gpu_pow_), support.Map2(pow[float64]), "elementary.go", "../rmath/log.go", "../rmath/exp.go")
+var powFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("pow_float64", nativecode.Code_pow.Of("pow_float64", "79d0f5834f6ce911e48fcfbd91214af8"), support.MapParams("double", "double", "double"), support.Map2(gpu_pow_), support.Map2(pow[float64]), "elementary.go", "../rmath/log.go", "../rmath/exp.go")
+}}
 
 // launchAtan2 makes z [atan2] of the inputs, element by element, as launch.Map has it.
 func launchAtan2[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -1206,13 +1504,17 @@ func launchAtan2[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg
 }
 
 var atan2Kernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: atan2Float32Kernel},
-	{Types: []any{*new(float64)}, Kernel: atan2Float64Kernel},
+	{Types: []any{float32(0)}, Kernel: &atan2Float32Kernel},
+	{Types: []any{float64(0)}, Kernel: &atan2Float64Kernel},
 }
 
-var atan2Float32Kernel = kernelsPacked.Map("atan2_float32", "89579643e7767c3ef7a63db7f9c2ce65", support.MapParams("float", "float", "float"), support.Map2(gpu_atan2), support.Map2(atan2[float32]), "elementary.go", "../rmath/f32/arc.go")
+var atan2Float32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("atan2_float32", nativecode.Code_atan2.Of("atan2_float32", "89579643e7767c3ef7a63db7f9c2ce65"), support.MapParams("float", "float", "float"), support.Map2(gpu_atan2), support.Map2(atan2[float32]), "elementary.go", "../rmath/f32/arc.go")
+}}
 
-var atan2Float64Kernel = kernelsPacked.Map("atan2_float64", "0fc718af53e6194e3c71d83b3af81293", support.MapParams("double", "double", "double"), support.Map2(gpu_atan2_), support.Map2(atan2[float64]), "elementary.go", "../rmath/trig.go")
+var atan2Float64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("atan2_float64", nativecode.Code_atan2.Of("atan2_float64", "0fc718af53e6194e3c71d83b3af81293"), support.MapParams("double", "double", "double"), support.Map2(gpu_atan2_), support.Map2(atan2[float64]), "elementary.go", "../rmath/trig.go")
+}}
 
 // launchHypot makes z [hypot] of the inputs, element by element, as launch.Map has it.
 func launchHypot[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -1224,13 +1526,17 @@ func launchHypot[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg
 }
 
 var hypotKernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: hypotFloat32Kernel},
-	{Types: []any{*new(float64)}, Kernel: hypotFloat64Kernel},
+	{Types: []any{float32(0)}, Kernel: &hypotFloat32Kernel},
+	{Types: []any{float64(0)}, Kernel: &hypotFloat64Kernel},
 }
 
-var hypotFloat32Kernel = kernelsPacked.Map("hypot_float32", "00067ee74a4703f5e8b12ea850154f99", support.MapParams("float", "float", "float"), support.Map2(gpu_hypot), support.Map2(hypot[float32]), "elementary.go")
+var hypotFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("hypot_float32", nativecode.Code_hypot.Of("hypot_float32", "00067ee74a4703f5e8b12ea850154f99"), support.MapParams("float", "float", "float"), support.Map2(gpu_hypot), support.Map2(hypot[float32]), "elementary.go")
+}}
 
-var hypotFloat64Kernel = kernelsPacked.Map("hypot_float64", "1fdce07226c20a6f057b1160620b5f2b", support.MapParams("double", "double", "double"), support.Map2(gpu_hypot_), support.Map2(hypot[float64]), "elementary.go")
+var hypotFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("hypot_float64", nativecode.Code_hypot.Of("hypot_float64", "1fdce07226c20a6f057b1160620b5f2b"), support.MapParams("double", "double", "double"), support.Map2(gpu_hypot_), support.Map2(hypot[float64]), "elementary.go")
+}}
 
 // launchMod makes z [mod] of the inputs, element by element, as launch.Map has it.
 func launchMod[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -1242,13 +1548,17 @@ func launchMod[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 
 }
 
 var modKernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: modFloat32Kernel},
-	{Types: []any{*new(float64)}, Kernel: modFloat64Kernel},
+	{Types: []any{float32(0)}, Kernel: &modFloat32Kernel},
+	{Types: []any{float64(0)}, Kernel: &modFloat64Kernel},
 }
 
-var modFloat32Kernel = kernelsPacked.Map("mod_float32", "0d09243bada2b0519fb9c916861e9fb2", support.MapParams("float", "float", "float"), support.Map2(gpu_mod), support.Map2(mod[float32]), "elementary.go", "../rmath/f32/exact.go")
+var modFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("mod_float32", nativecode.Code_mod.Of("mod_float32", "0d09243bada2b0519fb9c916861e9fb2"), support.MapParams("float", "float", "float"), support.Map2(gpu_mod), support.Map2(mod[float32]), "elementary.go", "../rmath/f32/exact.go")
+}}
 
-var modFloat64Kernel = kernelsPacked.Map("mod_float64", "1465f57de200f3a37be8653fd5082774", support.MapParams("double", "double", "double"), support.Map2(gpu_mod_), support.Map2(mod[float64]), "elementary.go", "../rmath/exact.go")
+var modFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("mod_float64", nativecode.Code_mod.Of("mod_float64", "1465f57de200f3a37be8653fd5082774"), support.MapParams("double", "double", "double"), support.Map2(gpu_mod_), support.Map2(mod[float64]), "elementary.go", "../rmath/exact.go")
+}}
 
 // launchRelu makes z [relu] of the inputs, element by element, as launch.Map has it.
 func launchRelu[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1259,13 +1569,17 @@ func launchRelu[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2
 }
 
 var reluKernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: reluFloat32Kernel},
-	{Types: []any{*new(float64)}, Kernel: reluFloat64Kernel},
+	{Types: []any{float32(0)}, Kernel: &reluFloat32Kernel},
+	{Types: []any{float64(0)}, Kernel: &reluFloat64Kernel},
 }
 
-var reluFloat32Kernel = kernelsPacked.Map("relu_float32", "1339b1b5efd2bcc2f205a908aa5967f7", support.MapParams("float", "float"), support.Map1(gpu_relu), support.Map1(relu[float32]), "elementary.go")
+var reluFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("relu_float32", nativecode.Code_relu.Of("relu_float32", "1339b1b5efd2bcc2f205a908aa5967f7"), support.MapParams("float", "float"), support.Map1(gpu_relu), support.Map1(relu[float32]), "elementary.go")
+}}
 
-var reluFloat64Kernel = kernelsPacked.Map("relu_float64", "20de5319737b68c57dd077419eac7681", support.MapParams("double", "double"), support.Map1(gpu_relu_), support.Map1(relu[float64]), "elementary.go")
+var reluFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("relu_float64", nativecode.Code_relu.Of("relu_float64", "20de5319737b68c57dd077419eac7681"), support.MapParams("double", "double"), support.Map1(gpu_relu_), support.Map1(relu[float64]), "elementary.go")
+}}
 
 // launchLeakyRelu makes z [leakyRelu] of the inputs, element by element, as launch.Map has it.
 func launchLeakyRelu[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
@@ -1277,13 +1591,17 @@ func launchLeakyRelu[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T],
 }
 
 var leakyReluKernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: leakyReluFloat32Kernel},
-	{Types: []any{*new(float64)}, Kernel: leakyReluFloat64Kernel},
+	{Types: []any{float32(0)}, Kernel: &leakyReluFloat32Kernel},
+	{Types: []any{float64(0)}, Kernel: &leakyReluFloat64Kernel},
 }
 
-var leakyReluFloat32Kernel = kernelsPacked.Map("leakyRelu_float32", "5d0936fbc1a405e4efd854b72f567527", support.MapParams("float", "float", "float"), support.Map2(gpu_leakyRelu), support.Map2(leakyRelu[float32]), "elementary.go")
+var leakyReluFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("leakyRelu_float32", nativecode.Code_leakyrelu.Of("leakyRelu_float32", "5d0936fbc1a405e4efd854b72f567527"), support.MapParams("float", "float", "float"), support.Map2(gpu_leakyRelu), support.Map2(leakyRelu[float32]), "elementary.go")
+}}
 
-var leakyReluFloat64Kernel = kernelsPacked.Map("leakyRelu_float64", "0858b0939c1f7139757ba9e6857168cd", support.MapParams("double", "double", "double"), support.Map2(gpu_leakyRelu_), support.Map2(leakyRelu[float64]), "elementary.go")
+var leakyReluFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("leakyRelu_float64", nativecode.Code_leakyrelu.Of("leakyRelu_float64", "0858b0939c1f7139757ba9e6857168cd"), support.MapParams("double", "double", "double"), support.Map2(gpu_leakyRelu_), support.Map2(leakyRelu[float64]), "elementary.go")
+}}
 
 // launchSoftplus makes z [softplus] of the inputs, element by element, as launch.Map has it.
 func launchSoftplus[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1294,13 +1612,17 @@ func launchSoftplus[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], 
 }
 
 var softplusKernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: softplusFloat32Kernel},
-	{Types: []any{*new(float64)}, Kernel: softplusFloat64Kernel},
+	{Types: []any{float32(0)}, Kernel: &softplusFloat32Kernel},
+	{Types: []any{float64(0)}, Kernel: &softplusFloat64Kernel},
 }
 
-var softplusFloat32Kernel = kernelsPacked.Map("softplus_float32", "37f851f6f35da5a9ffc19ebf46583228", support.MapParams("float", "float"), support.Map1(gpu_softplus), support.Map1(softplus[float32]), "elementary.go")
+var softplusFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("softplus_float32", nativecode.Code_softplus.Of("softplus_float32", "37f851f6f35da5a9ffc19ebf46583228"), support.MapParams("float", "float"), support.Map1(gpu_softplus), support.Map1(softplus[float32]), "elementary.go")
+}}
 
-var softplusFloat64Kernel = kernelsPacked.Map("softplus_float64", "d2aa7f1b72a53dfb81a397c306dc242c", support.MapParams("double", "double"), support.Map1(gpu_softplus_), support.Map1(softplus[float64]), "elementary.go", "../rmath/log.go", "../rmath/exp.go")
+var softplusFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("softplus_float64", nativecode.Code_softplus.Of("softplus_float64", "d2aa7f1b72a53dfb81a397c306dc242c"), support.MapParams("double", "double"), support.Map1(gpu_softplus_), support.Map1(softplus[float64]), "elementary.go", "../rmath/log.go", "../rmath/exp.go")
+}}
 
 // launchSilu makes z [silu] of the inputs, element by element, as launch.Map has it.
 func launchSilu[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1311,13 +1633,17 @@ func launchSilu[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2
 }
 
 var siluKernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: siluFloat32Kernel},
-	{Types: []any{*new(float64)}, Kernel: siluFloat64Kernel},
+	{Types: []any{float32(0)}, Kernel: &siluFloat32Kernel},
+	{Types: []any{float64(0)}, Kernel: &siluFloat64Kernel},
 }
 
-var siluFloat32Kernel = kernelsPacked.Map("silu_float32", "cd3a8084691104083b575ea978721925", support.MapParams("float", "float"), support.Map1(gpu_silu), support.Map1(silu[float32]), "elementary.go")
+var siluFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("silu_float32", nativecode.Code_silu.Of("silu_float32", "cd3a8084691104083b575ea978721925"), support.MapParams("float", "float"), support.Map1(gpu_silu), support.Map1(silu[float32]), "elementary.go")
+}}
 
-var siluFloat64Kernel = kernelsPacked.Map("silu_float64", "c0de1baf16036c9ee2bb439d10cb2eb1", support.MapParams("double", "double"), support.Map1(gpu_silu_), support.Map1(silu[float64]), "elementary.go", "../rmath/exp.go")
+var siluFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("silu_float64", nativecode.Code_silu.Of("silu_float64", "c0de1baf16036c9ee2bb439d10cb2eb1"), support.MapParams("double", "double"), support.Map1(gpu_silu_), support.Map1(silu[float64]), "elementary.go", "../rmath/exp.go")
+}}
 
 // launchGelu makes z [gelu] of the inputs, element by element, as launch.Map has it.
 func launchGelu[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
@@ -1328,13 +1654,17 @@ func launchGelu[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2
 }
 
 var geluKernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: geluFloat32Kernel},
-	{Types: []any{*new(float64)}, Kernel: geluFloat64Kernel},
+	{Types: []any{float32(0)}, Kernel: &geluFloat32Kernel},
+	{Types: []any{float64(0)}, Kernel: &geluFloat64Kernel},
 }
 
-var geluFloat32Kernel = kernelsPacked.Map("gelu_float32", "48bdb0a25d3b01a1eedf2ac671671231", support.MapParams("float", "float"), support.Map1(gpu_gelu), support.Map1(gelu[float32]), "elementary.go", "../rmath/f32/erf.go")
+var geluFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("gelu_float32", nativecode.Code_gelu.Of("gelu_float32", "48bdb0a25d3b01a1eedf2ac671671231"), support.MapParams("float", "float"), support.Map1(gpu_gelu), support.Map1(gelu[float32]), "elementary.go", "../rmath/f32/erf.go")
+}}
 
-var geluFloat64Kernel = kernelsPacked.Map("gelu_float64", "46fd04db9ddfe65fd7d67dcb0aa062e3", support.MapParams("double", "double"), support.Map1(gpu_gelu_), support.Map1(gelu[float64]), "elementary.go", "../rmath/exp.go", "../rmath/erf.go")
+var geluFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("gelu_float64", nativecode.Code_gelu.Of("gelu_float64", "46fd04db9ddfe65fd7d67dcb0aa062e3"), support.MapParams("double", "double"), support.Map1(gpu_gelu_), support.Map1(gelu[float64]), "elementary.go", "../rmath/exp.go", "../rmath/erf.go")
+}}
 
 // launchBetween makes z [between] of the inputs, element by element, as launch.Map has it.
 func launchBetween[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T], Arg4 linalg.MapArg[float64]](s *linalg.Session, z Arg1, x Arg2, y Arg3, f Arg4) error {
@@ -1347,18 +1677,22 @@ func launchBetween[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], A
 }
 
 var betweenKernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: betweenFloat32Kernel},
-	{Types: []any{*new(float64)}, Kernel: betweenFloat64Kernel},
+	{Types: []any{float32(0)}, Kernel: &betweenFloat32Kernel},
+	{Types: []any{float64(0)}, Kernel: &betweenFloat64Kernel},
 }
 
-var betweenFloat32Kernel = kernelsPacked.Map("between_float32", "093406b0076173f8879364a877c15045", support.MapParams("float", "float", "float", "double"), support.Map3(gpu_between), support.Map3(between[float32]), "sort.go")
+var betweenFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("between_float32", nativecode.Code_between.Of("between_float32", "093406b0076173f8879364a877c15045"), support.MapParams("float", "float", "float", "double"), support.Map3(gpu_between), support.Map3(between[float32]), "sort.go")
+}}
 
-var betweenFloat64Kernel = kernelsPacked.Map("between_float64", "fbdb186ca11e3c48054db63deff3833d", support.MapParams("double", "double", "double", "double"), support.Map3(gpu_between_), support.Map3(between[float64]), "sort.go")
+var betweenFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("between_float64", nativecode.Code_between.Of("between_float64", "fbdb186ca11e3c48054db63deff3833d"), support.MapParams("double", "double", "double", "double"), support.Map3(gpu_between_), support.Map3(between[float64]), "sort.go")
+}}
 
 //go:embed kernels_tandem.zip
 var kernelsFile string
 
-var kernelsPacked = support.Packed{Fresh: kernelsFresh, PTX: support.PTX(kernelsFile), Text: support.Texts(kernelsFile), Native: nativecode.Kernels}
+var kernelsPacked = support.Packed{Fresh: kernelsFresh, PTX: support.PTX(kernelsFile), Text: support.Texts(kernelsFile)}
 
 //go:embed arithmetic.go array.go compare.go convert.go elementary.go sort.go
 var kernelsText embed.FS
@@ -1515,7 +1849,7 @@ func indicesFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1519
+//line kernels_tandem.go:1853
 	}
 	return nil
 }
@@ -1555,7 +1889,7 @@ func indicesFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1559
+//line kernels_tandem.go:1893
 	}
 	return nil
 }
@@ -1594,94 +1928,94 @@ func indicesInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1598
+//line kernels_tandem.go:1932
 	}
 	return nil
 }
 
 func gpu_add(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:15*/ return x_ + y_
-//line kernels_tandem.go:1605
+//line kernels_tandem.go:1939
 }
 
 func gpu_add_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:15*/ return x_ + y_
-//line kernels_tandem.go:1610
+//line kernels_tandem.go:1944
 }
 
 func gpu_add__(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:15*/ return x_ + y_
-//line kernels_tandem.go:1615
+//line kernels_tandem.go:1949
 }
 
 func gpu_sub(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:23*/ return x_ - y_
-//line kernels_tandem.go:1620
+//line kernels_tandem.go:1954
 }
 
 func gpu_sub_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:23*/ return x_ - y_
-//line kernels_tandem.go:1625
+//line kernels_tandem.go:1959
 }
 
 func gpu_sub__(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:23*/ return x_ - y_
-//line kernels_tandem.go:1630
+//line kernels_tandem.go:1964
 }
 
 func gpu_mul(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:31*/ return float32(x_ * y_)
-//line kernels_tandem.go:1635
+//line kernels_tandem.go:1969
 }
 
 func gpu_mul_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:31*/ return float64(x_ * y_)
-//line kernels_tandem.go:1640
+//line kernels_tandem.go:1974
 }
 
 func gpu_mul__(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:31*/ return x_ * y_
-//line kernels_tandem.go:1645
+//line kernels_tandem.go:1979
 }
 
 func gpu_div(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:39*/ return x_ / y_
-//line kernels_tandem.go:1650
+//line kernels_tandem.go:1984
 }
 
 func gpu_div_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:39*/ return x_ / y_
-//line kernels_tandem.go:1655
+//line kernels_tandem.go:1989
 }
 
 func gpu_fma(x_ float32, y_ float32, z_ float32) float32 {
 	/*line arithmetic.go:47*/ return support.FMA32(x_, y_, z_)
-//line kernels_tandem.go:1660
+//line kernels_tandem.go:1994
 }
 
 func gpu_fma_(x_ float64, y_ float64, z_ float64) float64 {
 	/*line arithmetic.go:47*/ return math.FMA(x_, y_, z_)
-//line kernels_tandem.go:1665
+//line kernels_tandem.go:1999
 }
 
 func gpu_fma__(x_ int32, y_ int32, z_ int32) int32 {
 	/*line arithmetic.go:47*/ return (x_ * y_) + z_
-//line kernels_tandem.go:1670
+//line kernels_tandem.go:2004
 }
 
 func gpu_neg(x_ float32) float32 {
 	/*line arithmetic.go:55*/ return -x_
-//line kernels_tandem.go:1675
+//line kernels_tandem.go:2009
 }
 
 func gpu_neg_(x_ float64) float64 {
 	/*line arithmetic.go:55*/ return -x_
-//line kernels_tandem.go:1680
+//line kernels_tandem.go:2014
 }
 
 func gpu_neg__(x_ int32) int32 {
 	/*line arithmetic.go:55*/ return -x_
-//line kernels_tandem.go:1685
+//line kernels_tandem.go:2019
 }
 
 func gpu_abs(x_ float32) float32 {
@@ -1689,7 +2023,7 @@ func gpu_abs(x_ float32) float32 {
 		return -x_
 	}
 	return x_ + float32(0)
-//line kernels_tandem.go:1693
+//line kernels_tandem.go:2027
 }
 
 func gpu_abs_(x_ float64) float64 {
@@ -1697,7 +2031,7 @@ func gpu_abs_(x_ float64) float64 {
 		return -x_
 	}
 	return x_ + float64(0)
-//line kernels_tandem.go:1701
+//line kernels_tandem.go:2035
 }
 
 func gpu_abs__(x_ int32) int32 {
@@ -1705,7 +2039,7 @@ func gpu_abs__(x_ int32) int32 {
 		return -x_
 	}
 	return x_ + int32(0)
-//line kernels_tandem.go:1709
+//line kernels_tandem.go:2043
 }
 
 func gpu_sign(x_ float32) float32 {
@@ -1717,7 +2051,7 @@ func gpu_sign(x_ float32) float32 {
 		}
 	}
 	/*line arithmetic.go:83*/ return x_
-//line kernels_tandem.go:1721
+//line kernels_tandem.go:2055
 }
 
 func gpu_sign_(x_ float64) float64 {
@@ -1729,7 +2063,7 @@ func gpu_sign_(x_ float64) float64 {
 		}
 	}
 	/*line arithmetic.go:83*/ return x_
-//line kernels_tandem.go:1733
+//line kernels_tandem.go:2067
 }
 
 func gpu_sign__(x_ int32) int32 {
@@ -1741,62 +2075,62 @@ func gpu_sign__(x_ int32) int32 {
 		}
 	}
 	/*line arithmetic.go:83*/ return x_
-//line kernels_tandem.go:1745
+//line kernels_tandem.go:2079
 }
 
 func gpu_minimum(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:92*/ return min(x_, y_)
-//line kernels_tandem.go:1750
+//line kernels_tandem.go:2084
 }
 
 func gpu_minimum_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:92*/ return min(x_, y_)
-//line kernels_tandem.go:1755
+//line kernels_tandem.go:2089
 }
 
 func gpu_minimum__(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:92*/ return min(x_, y_)
-//line kernels_tandem.go:1760
+//line kernels_tandem.go:2094
 }
 
 func gpu_maximum(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:100*/ return max(x_, y_)
-//line kernels_tandem.go:1765
+//line kernels_tandem.go:2099
 }
 
 func gpu_maximum_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:100*/ return max(x_, y_)
-//line kernels_tandem.go:1770
+//line kernels_tandem.go:2104
 }
 
 func gpu_maximum__(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:100*/ return max(x_, y_)
-//line kernels_tandem.go:1775
+//line kernels_tandem.go:2109
 }
 
 func gpu_clip(x_ float32, y_ float32, z_ float32) float32 {
 	/*line arithmetic.go:108*/ return min(max(x_, y_), z_)
-//line kernels_tandem.go:1780
+//line kernels_tandem.go:2114
 }
 
 func gpu_clip_(x_ float64, y_ float64, z_ float64) float64 {
 	/*line arithmetic.go:108*/ return min(max(x_, y_), z_)
-//line kernels_tandem.go:1785
+//line kernels_tandem.go:2119
 }
 
 func gpu_clip__(x_ int32, y_ int32, z_ int32) int32 {
 	/*line arithmetic.go:108*/ return min(max(x_, y_), z_)
-//line kernels_tandem.go:1790
+//line kernels_tandem.go:2124
 }
 
 func gpu_sqrt(x_ float32) float32 {
 	/*line arithmetic.go:118*/ return float32(math.Sqrt(float64(x_)))
-//line kernels_tandem.go:1795
+//line kernels_tandem.go:2129
 }
 
 func gpu_sqrt_(x_ float64) float64 {
 	/*line arithmetic.go:118*/ return math.Sqrt(x_)
-//line kernels_tandem.go:1800
+//line kernels_tandem.go:2134
 }
 
 func gpu_quo(x_ int32, y_ int32) int32 {
@@ -1804,7 +2138,7 @@ func gpu_quo(x_ int32, y_ int32) int32 {
 		return int32(0)
 	}
 	return support.Div(x_, y_)
-//line kernels_tandem.go:1808
+//line kernels_tandem.go:2142
 }
 
 func gpu_rem(x_ int32, y_ int32) int32 {
@@ -1812,162 +2146,162 @@ func gpu_rem(x_ int32, y_ int32) int32 {
 		return int32(0)
 	}
 	return support.Rem(x_, y_)
-//line kernels_tandem.go:1816
+//line kernels_tandem.go:2150
 }
 
 func gpu_bitAnd(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:153*/ return x_ & y_
-//line kernels_tandem.go:1821
+//line kernels_tandem.go:2155
 }
 
 func gpu_bitOr(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:161*/ return x_ | y_
-//line kernels_tandem.go:1826
+//line kernels_tandem.go:2160
 }
 
 func gpu_bitXor(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:169*/ return x_ ^ y_
-//line kernels_tandem.go:1831
+//line kernels_tandem.go:2165
 }
 
 func gpu_shiftLeft(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:177*/ return x_ << (uint64(uint32(y_)))
-//line kernels_tandem.go:1836
+//line kernels_tandem.go:2170
 }
 
 func gpu_shiftRight(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:185*/ return x_ >> (uint64(uint32(y_)))
-//line kernels_tandem.go:1841
+//line kernels_tandem.go:2175
 }
 
 func gpu_same(x_ float32) float32 {
 	/*line array.go:84*/ return x_
-//line kernels_tandem.go:1846
+//line kernels_tandem.go:2180
 }
 
 func gpu_same_(x_ float64) float64 {
 	/*line array.go:84*/ return x_
-//line kernels_tandem.go:1851
+//line kernels_tandem.go:2185
 }
 
 func gpu_same__(x_ int32) int32 {
 	/*line array.go:84*/ return x_
-//line kernels_tandem.go:1856
+//line kernels_tandem.go:2190
 }
 
 func gpu_same___(x_ bool) bool {
 	/*line array.go:84*/ return x_
-//line kernels_tandem.go:1861
+//line kernels_tandem.go:2195
 }
 
 func gpu_same____(x_ uint16) uint16 {
 	/*line array.go:84*/ return x_
-//line kernels_tandem.go:1866
+//line kernels_tandem.go:2200
 }
 
 func gpu_same_____(x_ uint16) uint16 {
 	/*line array.go:84*/ return x_
-//line kernels_tandem.go:1871
+//line kernels_tandem.go:2205
 }
 
 func gpu_less(x_ float32, y_ float32) bool {
 	/*line compare.go:17*/ return x_ < y_
-//line kernels_tandem.go:1876
+//line kernels_tandem.go:2210
 }
 
 func gpu_less_(x_ float64, y_ float64) bool {
 	/*line compare.go:17*/ return x_ < y_
-//line kernels_tandem.go:1881
+//line kernels_tandem.go:2215
 }
 
 func gpu_less__(x_ int32, y_ int32) bool {
 	/*line compare.go:17*/ return x_ < y_
-//line kernels_tandem.go:1886
+//line kernels_tandem.go:2220
 }
 
 func gpu_lessEqual(x_ float32, y_ float32) bool {
 	/*line compare.go:25*/ return x_ <= y_
-//line kernels_tandem.go:1891
+//line kernels_tandem.go:2225
 }
 
 func gpu_lessEqual_(x_ float64, y_ float64) bool {
 	/*line compare.go:25*/ return x_ <= y_
-//line kernels_tandem.go:1896
+//line kernels_tandem.go:2230
 }
 
 func gpu_lessEqual__(x_ int32, y_ int32) bool {
 	/*line compare.go:25*/ return x_ <= y_
-//line kernels_tandem.go:1901
+//line kernels_tandem.go:2235
 }
 
 func gpu_equals(x_ float32, y_ float32) bool {
 	/*line compare.go:33*/ return x_ == y_
-//line kernels_tandem.go:1906
+//line kernels_tandem.go:2240
 }
 
 func gpu_equals_(x_ float64, y_ float64) bool {
 	/*line compare.go:33*/ return x_ == y_
-//line kernels_tandem.go:1911
+//line kernels_tandem.go:2245
 }
 
 func gpu_equals__(x_ int32, y_ int32) bool {
 	/*line compare.go:33*/ return x_ == y_
-//line kernels_tandem.go:1916
+//line kernels_tandem.go:2250
 }
 
 func gpu_equals___(x_ bool, y_ bool) bool {
 	/*line compare.go:33*/ return x_ == y_
-//line kernels_tandem.go:1921
+//line kernels_tandem.go:2255
 }
 
 func gpu_notEqual(x_ float32, y_ float32) bool {
 	/*line compare.go:41*/ return x_ != y_
-//line kernels_tandem.go:1926
+//line kernels_tandem.go:2260
 }
 
 func gpu_notEqual_(x_ float64, y_ float64) bool {
 	/*line compare.go:41*/ return x_ != y_
-//line kernels_tandem.go:1931
+//line kernels_tandem.go:2265
 }
 
 func gpu_notEqual__(x_ int32, y_ int32) bool {
 	/*line compare.go:41*/ return x_ != y_
-//line kernels_tandem.go:1936
+//line kernels_tandem.go:2270
 }
 
 func gpu_notEqual___(x_ bool, y_ bool) bool {
 	/*line compare.go:41*/ return x_ != y_
-//line kernels_tandem.go:1941
+//line kernels_tandem.go:2275
 }
 
 func gpu_isNaN(x_ float32) bool {
 	/*line compare.go:59*/ return x_ != x_
-//line kernels_tandem.go:1946
+//line kernels_tandem.go:2280
 }
 
 func gpu_isNaN_(x_ float64) bool {
 	/*line compare.go:59*/ return x_ != x_
-//line kernels_tandem.go:1951
+//line kernels_tandem.go:2285
 }
 
 func gpu_isFinite(x_ float32) bool {
 	/*line compare.go:67*/ return (x_ - x_) == float32(0)
-//line kernels_tandem.go:1956
+//line kernels_tandem.go:2290
 }
 
 func gpu_isFinite_(x_ float64) bool {
 	/*line compare.go:67*/ return (x_ - x_) == float64(0)
-//line kernels_tandem.go:1961
+//line kernels_tandem.go:2295
 }
 
 func gpu_and(x_ bool, y_ bool) bool {
 	/*line compare.go:75*/ return x_ && y_
-//line kernels_tandem.go:1966
+//line kernels_tandem.go:2300
 }
 
 func gpu_or(x_ bool, y_ bool) bool {
 	/*line compare.go:83*/ return x_ || y_
-//line kernels_tandem.go:1971
+//line kernels_tandem.go:2305
 }
 
 func gpu_where(x_ bool, y_ float32, z_ float32) float32 {
@@ -1975,7 +2309,7 @@ func gpu_where(x_ bool, y_ float32, z_ float32) float32 {
 		return y_
 	}
 	return z_
-//line kernels_tandem.go:1979
+//line kernels_tandem.go:2313
 }
 
 func gpu_where_(x_ bool, y_ float64, z_ float64) float64 {
@@ -1983,7 +2317,7 @@ func gpu_where_(x_ bool, y_ float64, z_ float64) float64 {
 		return y_
 	}
 	return z_
-//line kernels_tandem.go:1987
+//line kernels_tandem.go:2321
 }
 
 func gpu_where__(x_ bool, y_ int32, z_ int32) int32 {
@@ -1991,429 +2325,429 @@ func gpu_where__(x_ bool, y_ int32, z_ int32) int32 {
 		return y_
 	}
 	return z_
-//line kernels_tandem.go:1995
+//line kernels_tandem.go:2329
 }
 
 func gpu_near(x_ float32, y_ float32, rtol_ float32, atol_ float32) bool {
 	/*line compare.go:128*/ most_ := atol_ + float32(rtol_*gpu_abs(y_))
 	return (x_ == y_) || ((gpu_abs(x_-y_) <= most_) && ((y_ - y_) == float32(0)))
-//line kernels_tandem.go:2001
+//line kernels_tandem.go:2335
 }
 
 func gpu_near_(x_ float64, y_ float64, rtol_ float64, atol_ float64) bool {
 	/*line compare.go:128*/ most_ := atol_ + float64(rtol_*gpu_abs_(y_))
 	return (x_ == y_) || ((gpu_abs_(x_-y_) <= most_) && ((y_ - y_) == float64(0)))
-//line kernels_tandem.go:2007
+//line kernels_tandem.go:2341
 }
 
 func gpu_convert(x_ float64) float32 {
-	/*line convert.go:41*/ return float32(x_)
-//line kernels_tandem.go:2012
+	/*line convert.go:43*/ return float32(x_)
+//line kernels_tandem.go:2346
 }
 
 func gpu_convert_(x_ int32) float32 {
-	/*line convert.go:41*/ return float32(x_)
-//line kernels_tandem.go:2017
+	/*line convert.go:43*/ return float32(x_)
+//line kernels_tandem.go:2351
 }
 
 func gpu_convert__(x_ float32) float64 {
-	/*line convert.go:41*/ return float64(x_)
-//line kernels_tandem.go:2022
+	/*line convert.go:43*/ return float64(x_)
+//line kernels_tandem.go:2356
 }
 
 func gpu_convert___(x_ int32) float64 {
-	/*line convert.go:41*/ return float64(x_)
-//line kernels_tandem.go:2027
+	/*line convert.go:43*/ return float64(x_)
+//line kernels_tandem.go:2361
 }
 
 func gpu_convert____(x_ float32) int32 {
-	/*line convert.go:41*/ return support.Int[int32](x_)
-//line kernels_tandem.go:2032
+	/*line convert.go:43*/ return support.Int[int32](x_)
+//line kernels_tandem.go:2366
 }
 
 func gpu_convert_____(x_ float64) int32 {
-	/*line convert.go:41*/ return support.Int[int32](x_)
-//line kernels_tandem.go:2037
+	/*line convert.go:43*/ return support.Int[int32](x_)
+//line kernels_tandem.go:2371
 }
 
 func gpu_widenFloat16(x_ uint16) float32 {
-	/*line convert.go:44*/ return gpu_Float32(x_)
-//line kernels_tandem.go:2042
+	/*line convert.go:46*/ return gpu_Float32(x_)
+//line kernels_tandem.go:2376
 }
 
 func gpu_widenBFloat16(x_ uint16) float32 {
-	/*line convert.go:47*/ return gpu_Float32_(x_)
-//line kernels_tandem.go:2047
+	/*line convert.go:49*/ return gpu_Float32_(x_)
+//line kernels_tandem.go:2381
 }
 
 func gpu_toFloat16(x_ float32) uint16 {
-	/*line convert.go:50*/ return gpu_ToFloat16(x_)
-//line kernels_tandem.go:2052
+	/*line convert.go:52*/ return gpu_ToFloat16(x_)
+//line kernels_tandem.go:2386
 }
 
 func gpu_toBFloat16(x_ float32) uint16 {
-	/*line convert.go:53*/ return gpu_ToBFloat16(x_)
-//line kernels_tandem.go:2057
+	/*line convert.go:55*/ return gpu_ToBFloat16(x_)
+//line kernels_tandem.go:2391
 }
 
 func gpu_exp(x_ float32) float32 {
 	/*line elementary.go:14*/ return f32.Exp(x_)
-//line kernels_tandem.go:2062
+//line kernels_tandem.go:2396
 }
 
 func gpu_exp_(x_ float64) float64 {
 	/*line elementary.go:14*/ return rmath.Exp(x_)
-//line kernels_tandem.go:2067
+//line kernels_tandem.go:2401
 }
 
 func gpu_exp2(x_ float32) float32 {
 	/*line elementary.go:22*/ return f32.Exp2(x_)
-//line kernels_tandem.go:2072
+//line kernels_tandem.go:2406
 }
 
 func gpu_exp2_(x_ float64) float64 {
 	/*line elementary.go:22*/ return rmath.Exp2(x_)
-//line kernels_tandem.go:2077
+//line kernels_tandem.go:2411
 }
 
 func gpu_expm1(x_ float32) float32 {
 	/*line elementary.go:30*/ return f32.Expm1(x_)
-//line kernels_tandem.go:2082
+//line kernels_tandem.go:2416
 }
 
 func gpu_expm1_(x_ float64) float64 {
 	/*line elementary.go:30*/ return rmath.Expm1(x_)
-//line kernels_tandem.go:2087
+//line kernels_tandem.go:2421
 }
 
 func gpu_log(x_ float32) float32 {
 	/*line elementary.go:38*/ return f32.Log(x_)
-//line kernels_tandem.go:2092
+//line kernels_tandem.go:2426
 }
 
 func gpu_log_(x_ float64) float64 {
 	/*line elementary.go:38*/ return rmath.Log(x_)
-//line kernels_tandem.go:2097
+//line kernels_tandem.go:2431
 }
 
 func gpu_log2(x_ float32) float32 {
 	/*line elementary.go:46*/ return f32.Log2(x_)
-//line kernels_tandem.go:2102
+//line kernels_tandem.go:2436
 }
 
 func gpu_log2_(x_ float64) float64 {
 	/*line elementary.go:46*/ return rmath.Log2(x_)
-//line kernels_tandem.go:2107
+//line kernels_tandem.go:2441
 }
 
 func gpu_log10(x_ float32) float32 {
 	/*line elementary.go:54*/ return f32.Log10(x_)
-//line kernels_tandem.go:2112
+//line kernels_tandem.go:2446
 }
 
 func gpu_log10_(x_ float64) float64 {
 	/*line elementary.go:54*/ return rmath.Log10(x_)
-//line kernels_tandem.go:2117
+//line kernels_tandem.go:2451
 }
 
 func gpu_log1p(x_ float32) float32 {
 	/*line elementary.go:62*/ return f32.Log1p(x_)
-//line kernels_tandem.go:2122
+//line kernels_tandem.go:2456
 }
 
 func gpu_log1p_(x_ float64) float64 {
 	/*line elementary.go:62*/ return rmath.Log1p(x_)
-//line kernels_tandem.go:2127
+//line kernels_tandem.go:2461
 }
 
 func gpu_sin(x_ float32) float32 {
 	/*line elementary.go:70*/ return f32.Sin(x_)
-//line kernels_tandem.go:2132
+//line kernels_tandem.go:2466
 }
 
 func gpu_sin_(x_ float64) float64 {
 	/*line elementary.go:70*/ return rmath.Sin(x_)
-//line kernels_tandem.go:2137
+//line kernels_tandem.go:2471
 }
 
 func gpu_cos(x_ float32) float32 {
 	/*line elementary.go:78*/ return f32.Cos(x_)
-//line kernels_tandem.go:2142
+//line kernels_tandem.go:2476
 }
 
 func gpu_cos_(x_ float64) float64 {
 	/*line elementary.go:78*/ return rmath.Cos(x_)
-//line kernels_tandem.go:2147
+//line kernels_tandem.go:2481
 }
 
 func gpu_tan(x_ float32) float32 {
 	/*line elementary.go:86*/ return f32.Tan(x_)
-//line kernels_tandem.go:2152
+//line kernels_tandem.go:2486
 }
 
 func gpu_tan_(x_ float64) float64 {
 	/*line elementary.go:86*/ return rmath.Tan(x_)
-//line kernels_tandem.go:2157
+//line kernels_tandem.go:2491
 }
 
 func gpu_sinPi(x_ float32) float32 {
 	/*line elementary.go:94*/ return f32.SinPi(x_)
-//line kernels_tandem.go:2162
+//line kernels_tandem.go:2496
 }
 
 func gpu_sinPi_(x_ float64) float64 {
 	/*line elementary.go:94*/ return rmath.SinPi(x_)
-//line kernels_tandem.go:2167
+//line kernels_tandem.go:2501
 }
 
 func gpu_cosPi(x_ float32) float32 {
 	/*line elementary.go:102*/ return f32.CosPi(x_)
-//line kernels_tandem.go:2172
+//line kernels_tandem.go:2506
 }
 
 func gpu_cosPi_(x_ float64) float64 {
 	/*line elementary.go:102*/ return rmath.CosPi(x_)
-//line kernels_tandem.go:2177
+//line kernels_tandem.go:2511
 }
 
 func gpu_asin(x_ float32) float32 {
 	/*line elementary.go:110*/ return f32.Asin(x_)
-//line kernels_tandem.go:2182
+//line kernels_tandem.go:2516
 }
 
 func gpu_asin_(x_ float64) float64 {
 	/*line elementary.go:110*/ return rmath.Asin(x_)
-//line kernels_tandem.go:2187
+//line kernels_tandem.go:2521
 }
 
 func gpu_acos(x_ float32) float32 {
 	/*line elementary.go:118*/ return f32.Acos(x_)
-//line kernels_tandem.go:2192
+//line kernels_tandem.go:2526
 }
 
 func gpu_acos_(x_ float64) float64 {
 	/*line elementary.go:118*/ return rmath.Acos(x_)
-//line kernels_tandem.go:2197
+//line kernels_tandem.go:2531
 }
 
 func gpu_atan(x_ float32) float32 {
 	/*line elementary.go:126*/ return f32.Atan(x_)
-//line kernels_tandem.go:2202
+//line kernels_tandem.go:2536
 }
 
 func gpu_atan_(x_ float64) float64 {
 	/*line elementary.go:126*/ return rmath.Atan(x_)
-//line kernels_tandem.go:2207
+//line kernels_tandem.go:2541
 }
 
 func gpu_sinh(x_ float32) float32 {
 	/*line elementary.go:134*/ return f32.Sinh(x_)
-//line kernels_tandem.go:2212
+//line kernels_tandem.go:2546
 }
 
 func gpu_sinh_(x_ float64) float64 {
 	/*line elementary.go:134*/ return rmath.Sinh(x_)
-//line kernels_tandem.go:2217
+//line kernels_tandem.go:2551
 }
 
 func gpu_cosh(x_ float32) float32 {
 	/*line elementary.go:142*/ return f32.Cosh(x_)
-//line kernels_tandem.go:2222
+//line kernels_tandem.go:2556
 }
 
 func gpu_cosh_(x_ float64) float64 {
 	/*line elementary.go:142*/ return rmath.Cosh(x_)
-//line kernels_tandem.go:2227
+//line kernels_tandem.go:2561
 }
 
 func gpu_tanh(x_ float32) float32 {
 	/*line elementary.go:150*/ return f32.Tanh(x_)
-//line kernels_tandem.go:2232
+//line kernels_tandem.go:2566
 }
 
 func gpu_tanh_(x_ float64) float64 {
 	/*line elementary.go:150*/ return rmath.Tanh(x_)
-//line kernels_tandem.go:2237
+//line kernels_tandem.go:2571
 }
 
 func gpu_asinh(x_ float32) float32 {
 	/*line elementary.go:158*/ return f32.Asinh(x_)
-//line kernels_tandem.go:2242
+//line kernels_tandem.go:2576
 }
 
 func gpu_asinh_(x_ float64) float64 {
 	/*line elementary.go:158*/ return rmath.Asinh(x_)
-//line kernels_tandem.go:2247
+//line kernels_tandem.go:2581
 }
 
 func gpu_acosh(x_ float32) float32 {
 	/*line elementary.go:166*/ return f32.Acosh(x_)
-//line kernels_tandem.go:2252
+//line kernels_tandem.go:2586
 }
 
 func gpu_acosh_(x_ float64) float64 {
 	/*line elementary.go:166*/ return rmath.Acosh(x_)
-//line kernels_tandem.go:2257
+//line kernels_tandem.go:2591
 }
 
 func gpu_atanh(x_ float32) float32 {
 	/*line elementary.go:174*/ return f32.Atanh(x_)
-//line kernels_tandem.go:2262
+//line kernels_tandem.go:2596
 }
 
 func gpu_atanh_(x_ float64) float64 {
 	/*line elementary.go:174*/ return rmath.Atanh(x_)
-//line kernels_tandem.go:2267
+//line kernels_tandem.go:2601
 }
 
 func gpu_cbrt(x_ float32) float32 {
 	/*line elementary.go:182*/ return f32.Cbrt(x_)
-//line kernels_tandem.go:2272
+//line kernels_tandem.go:2606
 }
 
 func gpu_cbrt_(x_ float64) float64 {
 	/*line elementary.go:182*/ return rmath.Cbrt(x_)
-//line kernels_tandem.go:2277
+//line kernels_tandem.go:2611
 }
 
 func gpu_rsqrt(x_ float32) float32 {
 	/*line elementary.go:190*/ return f32.Rsqrt(x_)
-//line kernels_tandem.go:2282
+//line kernels_tandem.go:2616
 }
 
 func gpu_rsqrt_(x_ float64) float64 {
 	/*line elementary.go:190*/ return rmath.Rsqrt(x_)
-//line kernels_tandem.go:2287
+//line kernels_tandem.go:2621
 }
 
 func gpu_erf(x_ float32) float32 {
 	/*line elementary.go:198*/ return f32.Erf(x_)
-//line kernels_tandem.go:2292
+//line kernels_tandem.go:2626
 }
 
 func gpu_erf_(x_ float64) float64 {
 	/*line elementary.go:198*/ return rmath.Erf(x_)
-//line kernels_tandem.go:2297
+//line kernels_tandem.go:2631
 }
 
 func gpu_erfc(x_ float32) float32 {
 	/*line elementary.go:206*/ return f32.Erfc(x_)
-//line kernels_tandem.go:2302
+//line kernels_tandem.go:2636
 }
 
 func gpu_erfc_(x_ float64) float64 {
 	/*line elementary.go:206*/ return rmath.Erfc(x_)
-//line kernels_tandem.go:2307
+//line kernels_tandem.go:2641
 }
 
 func gpu_sigmoid(x_ float32) float32 {
 	/*line elementary.go:214*/ return f32.Sigmoid(x_)
-//line kernels_tandem.go:2312
+//line kernels_tandem.go:2646
 }
 
 func gpu_sigmoid_(x_ float64) float64 {
 	/*line elementary.go:214*/ return rmath.Sigmoid(x_)
-//line kernels_tandem.go:2317
+//line kernels_tandem.go:2651
 }
 
 func gpu_floor(x_ float32) float32 {
 	/*line elementary.go:222*/ return f32.Floor(x_)
-//line kernels_tandem.go:2322
+//line kernels_tandem.go:2656
 }
 
 func gpu_floor_(x_ float64) float64 {
 	/*line elementary.go:222*/ return rmath.Floor(x_)
-//line kernels_tandem.go:2327
+//line kernels_tandem.go:2661
 }
 
 func gpu_ceil(x_ float32) float32 {
 	/*line elementary.go:230*/ return f32.Ceil(x_)
-//line kernels_tandem.go:2332
+//line kernels_tandem.go:2666
 }
 
 func gpu_ceil_(x_ float64) float64 {
 	/*line elementary.go:230*/ return rmath.Ceil(x_)
-//line kernels_tandem.go:2337
+//line kernels_tandem.go:2671
 }
 
 func gpu_trunc(x_ float32) float32 {
 	/*line elementary.go:238*/ return f32.Trunc(x_)
-//line kernels_tandem.go:2342
+//line kernels_tandem.go:2676
 }
 
 func gpu_trunc_(x_ float64) float64 {
 	/*line elementary.go:238*/ return rmath.Trunc(x_)
-//line kernels_tandem.go:2347
+//line kernels_tandem.go:2681
 }
 
 func gpu_round(x_ float32) float32 {
 	/*line elementary.go:246*/ return f32.Round(x_)
-//line kernels_tandem.go:2352
+//line kernels_tandem.go:2686
 }
 
 func gpu_round_(x_ float64) float64 {
 	/*line elementary.go:246*/ return rmath.Round(x_)
-//line kernels_tandem.go:2357
+//line kernels_tandem.go:2691
 }
 
 func gpu_roundToEven(x_ float32) float32 {
 	/*line elementary.go:254*/ return f32.RoundToEven(x_)
-//line kernels_tandem.go:2362
+//line kernels_tandem.go:2696
 }
 
 func gpu_roundToEven_(x_ float64) float64 {
 	/*line elementary.go:254*/ return rmath.RoundToEven(x_)
-//line kernels_tandem.go:2367
+//line kernels_tandem.go:2701
 }
 
 func gpu_pow(x_ float32, y_ float32) float32 {
 	/*line elementary.go:262*/ return f32.Pow(x_, y_)
-//line kernels_tandem.go:2372
+//line kernels_tandem.go:2706
 }
 
 func gpu_pow_(x_ float64, y_ float64) float64 {
 	/*line elementary.go:262*/ return rmath.Pow(x_, y_)
-//line kernels_tandem.go:2377
+//line kernels_tandem.go:2711
 }
 
 func gpu_atan2(x_ float32, y_ float32) float32 {
 	/*line elementary.go:270*/ return f32.Atan2(x_, y_)
-//line kernels_tandem.go:2382
+//line kernels_tandem.go:2716
 }
 
 func gpu_atan2_(x_ float64, y_ float64) float64 {
 	/*line elementary.go:270*/ return rmath.Atan2(x_, y_)
-//line kernels_tandem.go:2387
+//line kernels_tandem.go:2721
 }
 
 func gpu_hypot(x_ float32, y_ float32) float32 {
 	/*line elementary.go:278*/ return f32.Hypot(x_, y_)
-//line kernels_tandem.go:2392
+//line kernels_tandem.go:2726
 }
 
 func gpu_hypot_(x_ float64, y_ float64) float64 {
 	/*line elementary.go:278*/ return rmath.Hypot(x_, y_)
-//line kernels_tandem.go:2397
+//line kernels_tandem.go:2731
 }
 
 func gpu_mod(x_ float32, y_ float32) float32 {
 	/*line elementary.go:286*/ return f32.Mod(x_, y_)
-//line kernels_tandem.go:2402
+//line kernels_tandem.go:2736
 }
 
 func gpu_mod_(x_ float64, y_ float64) float64 {
 	/*line elementary.go:286*/ return rmath.Mod(x_, y_)
-//line kernels_tandem.go:2407
+//line kernels_tandem.go:2741
 }
 
 func gpu_relu(x_ float32) float32 {
 	/*line elementary.go:294*/ return max(x_, float32(0))
-//line kernels_tandem.go:2412
+//line kernels_tandem.go:2746
 }
 
 func gpu_relu_(x_ float64) float64 {
 	/*line elementary.go:294*/ return max(x_, float64(0))
-//line kernels_tandem.go:2417
+//line kernels_tandem.go:2751
 }
 
 func gpu_leakyRelu(x_ float32, y_ float32) float32 {
@@ -2421,7 +2755,7 @@ func gpu_leakyRelu(x_ float32, y_ float32) float32 {
 		return float32(y_ * x_)
 	}
 	return x_
-//line kernels_tandem.go:2425
+//line kernels_tandem.go:2759
 }
 
 func gpu_leakyRelu_(x_ float64, y_ float64) float64 {
@@ -2429,37 +2763,37 @@ func gpu_leakyRelu_(x_ float64, y_ float64) float64 {
 		return float64(y_ * x_)
 	}
 	return x_
-//line kernels_tandem.go:2433
+//line kernels_tandem.go:2767
 }
 
 func gpu_softplus(x_ float32) float32 {
 	/*line elementary.go:315*/ return max(x_, float32(0)) + f32.Log1p(f32.Exp(-max(x_, -x_)))
-//line kernels_tandem.go:2438
+//line kernels_tandem.go:2772
 }
 
 func gpu_softplus_(x_ float64) float64 {
 	/*line elementary.go:315*/ return max(x_, float64(0)) + rmath.Log1p(rmath.Exp(-max(x_, -x_)))
-//line kernels_tandem.go:2443
+//line kernels_tandem.go:2777
 }
 
 func gpu_silu(x_ float32) float32 {
 	/*line elementary.go:323*/ return float32(x_ * f32.Sigmoid(x_))
-//line kernels_tandem.go:2448
+//line kernels_tandem.go:2782
 }
 
 func gpu_silu_(x_ float64) float64 {
 	/*line elementary.go:323*/ return float64(x_ * rmath.Sigmoid(x_))
-//line kernels_tandem.go:2453
+//line kernels_tandem.go:2787
 }
 
 func gpu_gelu(x_ float32) float32 {
 	/*line elementary.go:334*/ return float32((x_ / float32(2)) * f32.Erfc((-x_)/float32(1.4142135)))
-//line kernels_tandem.go:2458
+//line kernels_tandem.go:2792
 }
 
 func gpu_gelu_(x_ float64) float64 {
 	/*line elementary.go:334*/ return float64((x_ / float64(2)) * rmath.Erfc((-x_)/float64(1.4142135623730951)))
-//line kernels_tandem.go:2463
+//line kernels_tandem.go:2797
 }
 
 func gpu_between(x_ float32, y_ float32, f_ float64) float32 {
@@ -2478,7 +2812,7 @@ func gpu_between(x_ float32, y_ float32, f_ float64) float32 {
 		}
 	}
 	/*line sort.go:278*/ return float32(max(a_+(d_/float64(2)), b_-float64((float64(1)-f_)*d_)))
-//line kernels_tandem.go:2482
+//line kernels_tandem.go:2816
 }
 
 func gpu_between_(x_ float64, y_ float64, f_ float64) float64 {
@@ -2497,7 +2831,7 @@ func gpu_between_(x_ float64, y_ float64, f_ float64) float64 {
 		}
 	}
 	/*line sort.go:278*/ return max(a_+(d_/float64(2)), b_-float64((float64(1)-f_)*d_))
-//line kernels_tandem.go:2501
+//line kernels_tandem.go:2835
 }
 
 func gpu_Float32(h_ uint16) float32 {
@@ -2511,12 +2845,12 @@ func gpu_Float32(h_ uint16) float32 {
 		}
 	}
 	/*line ../element/half.go:37*/ return math.Float32frombits(sign_ | ((abs_ << (13)) + uint32(939524096)))
-//line kernels_tandem.go:2515
+//line kernels_tandem.go:2849
 }
 
 func gpu_Float32_(b_ uint16) float32 {
 	/*line ../element/half.go:50*/ return math.Float32frombits(uint32(b_) << (16))
-//line kernels_tandem.go:2520
+//line kernels_tandem.go:2854
 }
 
 func gpu_ToFloat16(x_ float32) uint16 {
@@ -2536,7 +2870,7 @@ func gpu_ToFloat16(x_ float32) uint16 {
 	}
 	/*line ../element/half.go:24*/ abs_ = abs_ + (uint32(4095) + ((abs_ >> (13)) & uint32(1)))
 	return sign_ | uint16(((abs_ - uint32(939524096)) >> (13)))
-//line kernels_tandem.go:2540
+//line kernels_tandem.go:2874
 }
 
 func gpu_ToBFloat16(x_ float32) uint16 {
@@ -2545,5 +2879,5 @@ func gpu_ToBFloat16(x_ float32) uint16 {
 		return uint16(((bits_ >> (16)) | uint32(64)))
 	}
 	return uint16((((bits_ + uint32(32767)) + ((bits_ >> (16)) & uint32(1))) >> (16)))
-//line kernels_tandem.go:2549
+//line kernels_tandem.go:2883
 }

@@ -11,46 +11,82 @@ import (
 	"math"
 )
 
-var matmulNaiveFloat32Kernel = kernelsPacked.Source("matmulNaive_float32", "5cc86107367141fd78b228524c9ad391", support.Params{}.ConstMatrix("a", "float", 4).ConstMatrix("b", "float", 4).Matrix("c", "float", 4), matmulNaiveFloat32Go, matmulNaiveFloat32Plain, "textbook.go")
+var matmulNaiveFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("matmulNaive_float32", nativecode.Code_matmulnaive.Of("matmulNaive_float32", "5cc86107367141fd78b228524c9ad391"), support.Params{}.ConstMatrix("a", "float", 4).ConstMatrix("b", "float", 4).Matrix("c", "float", 4), matmulNaiveFloat32Go, matmulNaiveFloat32Plain, "textbook.go")
+}}
 
-var matmulNaiveFloat64Kernel = kernelsPacked.Source("matmulNaive_float64", "88c1d3f1be9e87a721bdad1d189904bd", support.Params{}.ConstMatrix("a", "double", 8).ConstMatrix("b", "double", 8).Matrix("c", "double", 8), matmulNaiveFloat64Go, matmulNaiveFloat64Plain, "textbook.go")
+var matmulNaiveFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("matmulNaive_float64", nativecode.Code_matmulnaive.Of("matmulNaive_float64", "88c1d3f1be9e87a721bdad1d189904bd"), support.Params{}.ConstMatrix("a", "double", 8).ConstMatrix("b", "double", 8).Matrix("c", "double", 8), matmulNaiveFloat64Go, matmulNaiveFloat64Plain, "textbook.go")
+}}
 
-var matmulNaiveInt32Kernel = kernelsPacked.Source("matmulNaive_int32", "be626be7d83ab3a5b689981b468213ea", support.Params{}.ConstMatrix("a", "int", 4).ConstMatrix("b", "int", 4).Matrix("c", "int", 4), matmulNaiveInt32Go, matmulNaiveInt32Plain, "textbook.go")
+var matmulNaiveInt32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("matmulNaive_int32", nativecode.Code_matmulnaive.Of("matmulNaive_int32", "be626be7d83ab3a5b689981b468213ea"), support.Params{}.ConstMatrix("a", "int", 4).ConstMatrix("b", "int", 4).Matrix("c", "int", 4), matmulNaiveInt32Go, matmulNaiveInt32Plain, "textbook.go")
+}}
 
-var matmulTiledFloat32Kernel = kernelsPacked.Group(16, 16, 1).Source("matmulTiled_float32", "f489e7f83f808bd9abfe1eaa254da633", support.Params{}.ConstMatrix("a", "float", 4).ConstMatrix("b", "float", 4).Matrix("c", "float", 4), matmulTiledFloat32Go, matmulTiledFloat32Plain, "textbook.go")
+var matmulTiledFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Group(16, 16, 1).Source("matmulTiled_float32", nativecode.Code_matmultiled.Of("matmulTiled_float32", "f489e7f83f808bd9abfe1eaa254da633"), support.Params{}.ConstMatrix("a", "float", 4).ConstMatrix("b", "float", 4).Matrix("c", "float", 4), matmulTiledFloat32Go, matmulTiledFloat32Plain, "textbook.go")
+}}
 
-var matmulTiledFloat64Kernel = kernelsPacked.Group(16, 16, 1).Source("matmulTiled_float64", "dd17f0d3b2d8f46287531d4f6eb70a2b", support.Params{}.ConstMatrix("a", "double", 8).ConstMatrix("b", "double", 8).Matrix("c", "double", 8), matmulTiledFloat64Go, matmulTiledFloat64Plain, "textbook.go")
+var matmulTiledFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Group(16, 16, 1).Source("matmulTiled_float64", nativecode.Code_matmultiled.Of("matmulTiled_float64", "dd17f0d3b2d8f46287531d4f6eb70a2b"), support.Params{}.ConstMatrix("a", "double", 8).ConstMatrix("b", "double", 8).Matrix("c", "double", 8), matmulTiledFloat64Go, matmulTiledFloat64Plain, "textbook.go")
+}}
 
-var matmulTiledInt32Kernel = kernelsPacked.Group(16, 16, 1).Source("matmulTiled_int32", "b68df62c117e0f0a7cec5c1e0fd69b0c", support.Params{}.ConstMatrix("a", "int", 4).ConstMatrix("b", "int", 4).Matrix("c", "int", 4), matmulTiledInt32Go, matmulTiledInt32Plain, "textbook.go")
+var matmulTiledInt32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Group(16, 16, 1).Source("matmulTiled_int32", nativecode.Code_matmultiled.Of("matmulTiled_int32", "b68df62c117e0f0a7cec5c1e0fd69b0c"), support.Params{}.ConstMatrix("a", "int", 4).ConstMatrix("b", "int", 4).Matrix("c", "int", 4), matmulTiledInt32Go, matmulTiledInt32Plain, "textbook.go")
+}}
 
-var transposeNaiveFloat32Kernel = kernelsPacked.Source("transposeNaive_float32", "ab3b066b3d0f98ebfc779f586e26c2a8", support.Params{}.ConstMatrix("a", "float", 4).Matrix("c", "float", 4), transposeNaiveFloat32Go, transposeNaiveFloat32Plain, "textbook.go")
+var transposeNaiveFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("transposeNaive_float32", nativecode.Code_transposenaive.Of("transposeNaive_float32", "ab3b066b3d0f98ebfc779f586e26c2a8"), support.Params{}.ConstMatrix("a", "float", 4).Matrix("c", "float", 4), transposeNaiveFloat32Go, transposeNaiveFloat32Plain, "textbook.go")
+}}
 
-var transposeNaiveFloat64Kernel = kernelsPacked.Source("transposeNaive_float64", "c506713a801b8f9a199d03c2e19b16c4", support.Params{}.ConstMatrix("a", "double", 8).Matrix("c", "double", 8), transposeNaiveFloat64Go, transposeNaiveFloat64Plain, "textbook.go")
+var transposeNaiveFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("transposeNaive_float64", nativecode.Code_transposenaive.Of("transposeNaive_float64", "c506713a801b8f9a199d03c2e19b16c4"), support.Params{}.ConstMatrix("a", "double", 8).Matrix("c", "double", 8), transposeNaiveFloat64Go, transposeNaiveFloat64Plain, "textbook.go")
+}}
 
-var transposeNaiveInt32Kernel = kernelsPacked.Source("transposeNaive_int32", "928fbb2594ac3aafe4a3289609113d20", support.Params{}.ConstMatrix("a", "int", 4).Matrix("c", "int", 4), transposeNaiveInt32Go, transposeNaiveInt32Plain, "textbook.go")
+var transposeNaiveInt32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("transposeNaive_int32", nativecode.Code_transposenaive.Of("transposeNaive_int32", "928fbb2594ac3aafe4a3289609113d20"), support.Params{}.ConstMatrix("a", "int", 4).Matrix("c", "int", 4), transposeNaiveInt32Go, transposeNaiveInt32Plain, "textbook.go")
+}}
 
-var scaleFloat32Kernel = kernelsPacked.Map("scale_float32", "9a6e643c1856a4b004bc6ea48a76029c", support.MapParams("float", "float", "float"), support.Map2(gpu_scale), support.Map2(scale[float32]), "textbook.go")
+var scaleFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("scale_float32", nativecode.Code_scale.Of("scale_float32", "9a6e643c1856a4b004bc6ea48a76029c"), support.MapParams("float", "float", "float"), support.Map2(gpu_scale), support.Map2(scale[float32]), "textbook.go")
+}}
 
-var scaleFloat64Kernel = kernelsPacked.Map("scale_float64", "4cfe695520e7c8f6b57df79f30d7a0b9", support.MapParams("double", "double", "double"), support.Map2(gpu_scale_), support.Map2(scale[float64]), "textbook.go")
+var scaleFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("scale_float64", nativecode.Code_scale.Of("scale_float64", "4cfe695520e7c8f6b57df79f30d7a0b9"), support.MapParams("double", "double", "double"), support.Map2(gpu_scale_), support.Map2(scale[float64]), "textbook.go")
+}}
 
-var scaleInt32Kernel = kernelsPacked.Map("scale_int32", "445b271b6b01ab3e076feb82e446c078", support.MapParams("int", "int", "int"), support.Map2(gpu_scale__), support.Map2(scale[int32]), "textbook.go")
+var scaleInt32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("scale_int32", nativecode.Code_scale.Of("scale_int32", "445b271b6b01ab3e076feb82e446c078"), support.MapParams("int", "int", "int"), support.Map2(gpu_scale__), support.Map2(scale[int32]), "textbook.go")
+}}
 
-var addFloat32Kernel = kernelsPacked.Map("add_float32", "ba6cf21fd498f839450cf22f6d11486a", support.MapParams("float", "float", "float"), support.Map2(gpu_add), support.Map2(add[float32]), "textbook.go")
+var addFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("add_float32", nativecode.Code_add.Of("add_float32", "ba6cf21fd498f839450cf22f6d11486a"), support.MapParams("float", "float", "float"), support.Map2(gpu_add), support.Map2(add[float32]), "textbook.go")
+}}
 
-var addFloat64Kernel = kernelsPacked.Map("add_float64", "51e3740ab63090ed04287b2d7ec925e8", support.MapParams("double", "double", "double"), support.Map2(gpu_add_), support.Map2(add[float64]), "textbook.go")
+var addFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("add_float64", nativecode.Code_add.Of("add_float64", "51e3740ab63090ed04287b2d7ec925e8"), support.MapParams("double", "double", "double"), support.Map2(gpu_add_), support.Map2(add[float64]), "textbook.go")
+}}
 
-var addInt32Kernel = kernelsPacked.Map("add_int32", "f392b6ab1c490a7372a63bf86ce7a35e", support.MapParams("int", "int", "int"), support.Map2(gpu_add__), support.Map2(add[int32]), "textbook.go")
+var addInt32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("add_int32", nativecode.Code_add.Of("add_int32", "f392b6ab1c490a7372a63bf86ce7a35e"), support.MapParams("int", "int", "int"), support.Map2(gpu_add__), support.Map2(add[int32]), "textbook.go")
+}}
 
-var subFloat32Kernel = kernelsPacked.Map("sub_float32", "3ce00cb8b34810707bd963d02b8355be", support.MapParams("float", "float", "float"), support.Map2(gpu_sub), support.Map2(sub[float32]), "textbook.go")
+var subFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("sub_float32", nativecode.Code_sub.Of("sub_float32", "3ce00cb8b34810707bd963d02b8355be"), support.MapParams("float", "float", "float"), support.Map2(gpu_sub), support.Map2(sub[float32]), "textbook.go")
+}}
 
-var subFloat64Kernel = kernelsPacked.Map("sub_float64", "443a9d68ae8adab489ac902928dbe448", support.MapParams("double", "double", "double"), support.Map2(gpu_sub_), support.Map2(sub[float64]), "textbook.go")
+var subFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("sub_float64", nativecode.Code_sub.Of("sub_float64", "443a9d68ae8adab489ac902928dbe448"), support.MapParams("double", "double", "double"), support.Map2(gpu_sub_), support.Map2(sub[float64]), "textbook.go")
+}}
 
-var subInt32Kernel = kernelsPacked.Map("sub_int32", "8e560726c59973a6adbdf2528f911f15", support.MapParams("int", "int", "int"), support.Map2(gpu_sub__), support.Map2(sub[int32]), "textbook.go")
+var subInt32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("sub_int32", nativecode.Code_sub.Of("sub_int32", "8e560726c59973a6adbdf2528f911f15"), support.MapParams("int", "int", "int"), support.Map2(gpu_sub__), support.Map2(sub[int32]), "textbook.go")
+}}
 
 //go:embed kernels_tandem.zip
 var kernelsFile string
 
-var kernelsPacked = support.Packed{Fresh: kernelsFresh, PTX: support.PTX(kernelsFile), Text: support.Texts(kernelsFile), Native: nativecode.Kernels}
+var kernelsPacked = support.Packed{Fresh: kernelsFresh, PTX: support.PTX(kernelsFile), Text: support.Texts(kernelsFile)}
 
 //go:embed grid.go textbook.go
 var kernelsText embed.FS
@@ -128,7 +164,7 @@ func matmulNaiveFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:132
+//line kernels_tandem.go:168
 	}
 	return nil
 }
@@ -173,7 +209,7 @@ func matmulNaiveFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:177
+//line kernels_tandem.go:213
 	}
 	return nil
 }
@@ -218,7 +254,7 @@ func matmulNaiveInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:222
+//line kernels_tandem.go:258
 	}
 	return nil
 }
@@ -311,7 +347,7 @@ func matmulTiledFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 			}
 			/*line textbook.go:45*/ top_ = top_ + (int64(grid.Groups[1]) * int64(16))
 		}
-//line kernels_tandem.go:315
+//line kernels_tandem.go:351
 	}
 	return nil
 }
@@ -404,7 +440,7 @@ func matmulTiledFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 			}
 			/*line textbook.go:45*/ top_ = top_ + (int64(grid.Groups[1]) * int64(16))
 		}
-//line kernels_tandem.go:408
+//line kernels_tandem.go:444
 	}
 	return nil
 }
@@ -497,7 +533,7 @@ func matmulTiledInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 			}
 			/*line textbook.go:45*/ top_ = top_ + (int64(grid.Groups[1]) * int64(16))
 		}
-//line kernels_tandem.go:501
+//line kernels_tandem.go:537
 	}
 	return nil
 }
@@ -533,7 +569,7 @@ func transposeNaiveFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) 
 				}
 			}
 		}
-//line kernels_tandem.go:537
+//line kernels_tandem.go:573
 	}
 	return nil
 }
@@ -569,7 +605,7 @@ func transposeNaiveFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) 
 				}
 			}
 		}
-//line kernels_tandem.go:573
+//line kernels_tandem.go:609
 	}
 	return nil
 }
@@ -605,52 +641,52 @@ func transposeNaiveInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:609
+//line kernels_tandem.go:645
 	}
 	return nil
 }
 
 func gpu_scale(alpha_ float32, x_ float32) float32 {
 	/*line textbook.go:10*/ return float32(alpha_ * x_)
-//line kernels_tandem.go:616
+//line kernels_tandem.go:652
 }
 
 func gpu_scale_(alpha_ float64, x_ float64) float64 {
 	/*line textbook.go:10*/ return float64(alpha_ * x_)
-//line kernels_tandem.go:621
+//line kernels_tandem.go:657
 }
 
 func gpu_scale__(alpha_ int32, x_ int32) int32 {
 	/*line textbook.go:10*/ return alpha_ * x_
-//line kernels_tandem.go:626
+//line kernels_tandem.go:662
 }
 
 func gpu_add(x_ float32, y_ float32) float32 {
 	/*line textbook.go:13*/ return x_ + y_
-//line kernels_tandem.go:631
+//line kernels_tandem.go:667
 }
 
 func gpu_add_(x_ float64, y_ float64) float64 {
 	/*line textbook.go:13*/ return x_ + y_
-//line kernels_tandem.go:636
+//line kernels_tandem.go:672
 }
 
 func gpu_add__(x_ int32, y_ int32) int32 {
 	/*line textbook.go:13*/ return x_ + y_
-//line kernels_tandem.go:641
+//line kernels_tandem.go:677
 }
 
 func gpu_sub(x_ float32, y_ float32) float32 {
 	/*line textbook.go:16*/ return x_ - y_
-//line kernels_tandem.go:646
+//line kernels_tandem.go:682
 }
 
 func gpu_sub_(x_ float64, y_ float64) float64 {
 	/*line textbook.go:16*/ return x_ - y_
-//line kernels_tandem.go:651
+//line kernels_tandem.go:687
 }
 
 func gpu_sub__(x_ int32, y_ int32) int32 {
 	/*line textbook.go:16*/ return x_ - y_
-//line kernels_tandem.go:656
+//line kernels_tandem.go:692
 }

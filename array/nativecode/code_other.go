@@ -6,5 +6,5 @@ package nativecode
 
 import "github.com/tandem-gpu/tandem/gpu/support"
 
-// Kernels is empty: there is no code here.
-var Kernels support.Natives
+// There is no code here.
+var Code_abs, Code_acos, Code_acosh, Code_add, Code_and, Code_asin, Code_asinh, Code_atan, Code_atan2, Code_atanh, Code_between, Code_bitand, Code_bitor, Code_bitxor, Code_cbrt, Code_ceil, Code_clip, Code_convert, Code_cos, Code_cosh, Code_cospi, Code_div, Code_equals, Code_erf, Code_erfc, Code_exp, Code_exp2, Code_expm1, Code_floor, Code_fma, Code_gelu, Code_hypot, Code_indices, Code_isfinite, Code_isnan, Code_leakyrelu, Code_less, Code_lessequal, Code_log, Code_log10, Code_log1p, Code_log2, Code_maximum, Code_minimum, Code_mod, Code_mul, Code_near, Code_neg, Code_notequal, Code_or, Code_pow, Code_quo, Code_relu, Code_rem, Code_round, Code_roundtoeven, Code_rsqrt, Code_same, Code_shiftleft, Code_shiftright, Code_sigmoid, Code_sign, Code_silu, Code_sin, Code_sinh, Code_sinpi, Code_softplus, Code_sqrt, Code_sub, Code_tan, Code_tanh, Code_tobfloat16, Code_tofloat16, Code_trunc, Code_where, Code_widenbfloat16, Code_widenfloat16 support.Natives

@@ -212,7 +212,7 @@ void blackScholes_kernel(__global f32 *calls_p, const ulong calls_off, const ulo
 }
 `,
 	Packed: kernelsPTX("blackScholes_kernel"),
-	Native: nativecode.Kernels.Of("blackScholes_kernel", "ea67bd3b79742d880e1f46b3e839e48d"),
+	Native: nativecode.Code_blackscholes.Of("blackScholes_kernel", "ea67bd3b79742d880e1f46b3e839e48d"),
 }
 
 // launchConvolve runs [convolve] over grid. Slices and matrices are in host memory or on the device of s;
@@ -299,7 +299,7 @@ void convolve_kernel(__global f32 *out_p, const ulong out_off, const ulong out_r
 }
 `,
 	Packed: kernelsPTX("convolve_kernel"),
-	Native: nativecode.Kernels.Of("convolve_kernel", "f72ca081f44d20434e95b2265d95b746"),
+	Native: nativecode.Code_convolve.Of("convolve_kernel", "f72ca081f44d20434e95b2265d95b746"),
 }
 
 // launchHistogram runs [histogram] over grid. Slices and matrices are in host memory or on the device of s;
@@ -373,7 +373,7 @@ void histogram_kernel(__global u32 *counts_p, const ulong counts_off, const ulon
 }
 `,
 	Packed: kernelsPTX("histogram_kernel"),
-	Native: nativecode.Kernels.Of("histogram_kernel", "b0c56cc90e69914a340f2c7e14a65de2"),
+	Native: nativecode.Code_histogram.Of("histogram_kernel", "b0c56cc90e69914a340f2c7e14a65de2"),
 }
 
 // launchLife runs [life] over grid. Slices and matrices are in host memory or on the device of s;
@@ -477,7 +477,7 @@ void life_kernel(__global u64 *next_p, const ulong next_off, const ulong next_le
 }
 `,
 	Packed: kernelsPTX("life_kernel"),
-	Native: nativecode.Kernels.Of("life_kernel", "8b443c73e62a03b0e6fffe2eca0c8e8a"),
+	Native: nativecode.Code_life.Of("life_kernel", "8b443c73e62a03b0e6fffe2eca0c8e8a"),
 }
 
 // launchMandelbrot runs [mandelbrot] over grid. Slices and matrices are in host memory or on the device of s;
@@ -552,7 +552,7 @@ void mandelbrot_kernel(__global u8 *pixels_p, const ulong pixels_off, const ulon
 }
 `,
 	Packed: kernelsPTX("mandelbrot_kernel"),
-	Native: nativecode.Kernels.Of("mandelbrot_kernel", "4b528ab8ae0a0e7fcb14c6d9fb186033"),
+	Native: nativecode.Code_mandelbrot.Of("mandelbrot_kernel", "4b528ab8ae0a0e7fcb14c6d9fb186033"),
 }
 
 // launchMatmul runs [matmul] over grid. Slices and matrices are in host memory or on the device of s;
@@ -566,9 +566,9 @@ func launchMatmul[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelAr
 }
 
 var matmulKernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: matmulFloat32Kernel},
-	{Types: []any{*new(float64)}, Kernel: matmulFloat64Kernel},
-	{Types: []any{*new(int32)}, Kernel: matmulInt32Kernel},
+	{Types: []any{float32(0)}, Kernel: support.Made(matmulFloat32Kernel)},
+	{Types: []any{float64(0)}, Kernel: support.Made(matmulFloat64Kernel)},
+	{Types: []any{int32(0)}, Kernel: support.Made(matmulInt32Kernel)},
 }
 
 var matmulFloat32Kernel = &backend.Source{
@@ -633,7 +633,7 @@ void matmul_float32(__global f32 *c_p, const ulong c_off, const ulong c_rows, co
 }
 `,
 	Packed: kernelsPTX("matmul_float32"),
-	Native: nativecode.Kernels.Of("matmul_float32", "bb5580449f5b83bca1f1d72a087e41bf"),
+	Native: nativecode.Code_matmul.Of("matmul_float32", "bb5580449f5b83bca1f1d72a087e41bf"),
 }
 
 var matmulFloat64Kernel = &backend.Source{
@@ -699,7 +699,7 @@ void matmul_float64(__global f64 *c_p, const ulong c_off, const ulong c_rows, co
 }
 `,
 	Packed: kernelsPTX("matmul_float64"),
-	Native: nativecode.Kernels.Of("matmul_float64", "144b4b3f707ce5a7e1a5e28571fcf3d1"),
+	Native: nativecode.Code_matmul.Of("matmul_float64", "144b4b3f707ce5a7e1a5e28571fcf3d1"),
 }
 
 var matmulInt32Kernel = &backend.Source{
@@ -764,7 +764,7 @@ void matmul_int32(__global i32 *c_p, const ulong c_off, const ulong c_rows, cons
 }
 `,
 	Packed: kernelsPTX("matmul_int32"),
-	Native: nativecode.Kernels.Of("matmul_int32", "d0184cf457eadfb1c8503949b0dc7226"),
+	Native: nativecode.Code_matmul.Of("matmul_int32", "d0184cf457eadfb1c8503949b0dc7226"),
 }
 
 // launchNbody runs [nbody] over grid. Slices and matrices are in host memory or on the device of s;
@@ -871,7 +871,7 @@ void nbody_kernel(__global body_t *next_p, const ulong next_off, const ulong nex
 }
 `,
 	Packed: kernelsPTX("nbody_kernel"),
-	Native: nativecode.Kernels.Of("nbody_kernel", "139989a6f07040b37dcad9b9d2edcf1d"),
+	Native: nativecode.Code_nbody.Of("nbody_kernel", "139989a6f07040b37dcad9b9d2edcf1d"),
 }
 
 // launchPrefixSum runs [prefixSum] over grid. Slices and matrices are in host memory or on the device of s;
@@ -929,7 +929,7 @@ void prefixSum_kernel(__global i32 *sums_p, const ulong sums_off, const ulong su
 }
 `,
 	Packed: kernelsPTX("prefixSum_kernel"),
-	Native: nativecode.Kernels.Of("prefixSum_kernel", "d98392c8ff4a7536994db6564a9e5261"),
+	Native: nativecode.Code_prefixsum.Of("prefixSum_kernel", "d98392c8ff4a7536994db6564a9e5261"),
 }
 
 // launchAddBefore runs [addBefore] over grid. Slices and matrices are in host memory or on the device of s;
@@ -966,7 +966,7 @@ void addBefore_kernel(__global i32 *x_p, const ulong x_off, const ulong x_len, _
 }
 `,
 	Packed: kernelsPTX("addBefore_kernel"),
-	Native: nativecode.Kernels.Of("addBefore_kernel", "a5ff1cff279373de3529886029c03ec0"),
+	Native: nativecode.Code_addbefore.Of("addBefore_kernel", "a5ff1cff279373de3529886029c03ec0"),
 }
 
 // launchHash runs [hash] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1117,7 +1117,7 @@ void hash_kernel(__global u32 *digest_p, const ulong digest_off, const ulong dig
 }
 `,
 	Packed: kernelsPTX("hash_kernel"),
-	Native: nativecode.Kernels.Of("hash_kernel", "d46395e00bbef7fe31133a19929be343"),
+	Native: nativecode.Code_hash.Of("hash_kernel", "d46395e00bbef7fe31133a19929be343"),
 }
 
 // launchPaths runs [paths] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1222,7 +1222,7 @@ void paths_kernel(__global i32 *d_p, const ulong d_off, const ulong d_rows, cons
 }
 `,
 	Packed: kernelsPTX("paths_kernel"),
-	Native: nativecode.Kernels.Of("paths_kernel", "4d8211f9372e8bb2b727ee8d3bf16948"),
+	Native: nativecode.Code_paths.Of("paths_kernel", "4d8211f9372e8bb2b727ee8d3bf16948"),
 }
 
 // launchSortTiles runs [sortTiles] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1325,7 +1325,7 @@ void sortTiles_kernel(__global i32 *x_p, const ulong x_off, const ulong x_len CH
 }
 `,
 	Packed: kernelsPTX("sortTiles_kernel"),
-	Native: nativecode.Kernels.Of("sortTiles_kernel", "a2328a9f499f1f6cd9725689dba915a1"),
+	Native: nativecode.Code_sorttiles.Of("sortTiles_kernel", "a2328a9f499f1f6cd9725689dba915a1"),
 }
 
 // launchMergeTiles runs [mergeTiles] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1415,7 +1415,7 @@ void mergeTiles_kernel(__global i32 *x_p, const ulong x_off, const ulong x_len C
 }
 `,
 	Packed: kernelsPTX("mergeTiles_kernel"),
-	Native: nativecode.Kernels.Of("mergeTiles_kernel", "9c1759a1a3bef48b298e03af6c2d3d17"),
+	Native: nativecode.Code_mergetiles.Of("mergeTiles_kernel", "9c1759a1a3bef48b298e03af6c2d3d17"),
 }
 
 // launchSortPass runs [sortPass] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1472,7 +1472,7 @@ void sortPass_kernel(__global i32 *x_p, const ulong x_off, const ulong x_len, co
 }
 `,
 	Packed: kernelsPTX("sortPass_kernel"),
-	Native: nativecode.Kernels.Of("sortPass_kernel", "9130331f55ec16d9be2f24f70fe6b94c"),
+	Native: nativecode.Code_sortpass.Of("sortPass_kernel", "9130331f55ec16d9be2f24f70fe6b94c"),
 }
 
 // launchSum runs [sum] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1485,8 +1485,8 @@ func launchSum[T interface{ float32 | int32 }, Arg1 linalg.KernelArg[T], Arg2 li
 }
 
 var sumKernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: sumFloat32Kernel},
-	{Types: []any{*new(int32)}, Kernel: sumInt32Kernel},
+	{Types: []any{float32(0)}, Kernel: support.Made(sumFloat32Kernel)},
+	{Types: []any{int32(0)}, Kernel: support.Made(sumInt32Kernel)},
 }
 
 var sumFloat32Kernel = &backend.Source{
@@ -1532,7 +1532,7 @@ void sum_float32(__global f32 *sums_p, const ulong sums_off, const ulong sums_le
 }
 `,
 	Packed: kernelsPTX("sum_float32"),
-	Native: nativecode.Kernels.Of("sum_float32", "478edcd3ad2ec255a41fa9643e3637b5"),
+	Native: nativecode.Code_sum.Of("sum_float32", "478edcd3ad2ec255a41fa9643e3637b5"),
 }
 
 var sumInt32Kernel = &backend.Source{
@@ -1578,7 +1578,7 @@ void sum_int32(__global i32 *sums_p, const ulong sums_off, const ulong sums_len,
 }
 `,
 	Packed: kernelsPTX("sum_int32"),
-	Native: nativecode.Kernels.Of("sum_int32", "e66ba8095ef3aadaa5ee9c6d682eca87"),
+	Native: nativecode.Code_sum.Of("sum_int32", "e66ba8095ef3aadaa5ee9c6d682eca87"),
 }
 
 // launchWave runs [wave] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1593,8 +1593,8 @@ func launchWave[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2
 }
 
 var waveKernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: waveFloat32Kernel},
-	{Types: []any{*new(float64)}, Kernel: waveFloat64Kernel},
+	{Types: []any{float32(0)}, Kernel: support.Made(waveFloat32Kernel)},
+	{Types: []any{float64(0)}, Kernel: support.Made(waveFloat64Kernel)},
 }
 
 var waveFloat32Kernel = &backend.Source{
@@ -1658,7 +1658,7 @@ void wave_float32(__global f32 *next_p, const ulong next_off, const ulong next_r
 }
 `,
 	Packed: kernelsPTX("wave_float32"),
-	Native: nativecode.Kernels.Of("wave_float32", "00410233f38777658b05de4e7f0766d2"),
+	Native: nativecode.Code_wave.Of("wave_float32", "00410233f38777658b05de4e7f0766d2"),
 }
 
 var waveFloat64Kernel = &backend.Source{
@@ -1723,7 +1723,7 @@ void wave_float64(__global f64 *next_p, const ulong next_off, const ulong next_r
 }
 `,
 	Packed: kernelsPTX("wave_float64"),
-	Native: nativecode.Kernels.Of("wave_float64", "008ce33506989cf0da81c0ec580d4b9f"),
+	Native: nativecode.Code_wave.Of("wave_float64", "008ce33506989cf0da81c0ec580d4b9f"),
 }
 
 //go:embed kernels_tandem.zip

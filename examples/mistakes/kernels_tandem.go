@@ -47,7 +47,7 @@ void reverse_kernel(__global i32 *out_p, const ulong out_off, const ulong out_le
 }
 `,
 	Packed: kernelsPTX("reverse_kernel"),
-	Native: nativecode.Kernels.Of("reverse_kernel", "c9bc4e814855370634dd30a362dd6828"),
+	Native: nativecode.Code_reverse.Of("reverse_kernel", "c9bc4e814855370634dd30a362dd6828"),
 }
 
 // launchRise runs [rise] over grid. Slices and matrices are in host memory or on the device of s;
@@ -78,7 +78,7 @@ void rise_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len, 
 }
 `,
 	Packed: kernelsPTX("rise_kernel"),
-	Native: nativecode.Kernels.Of("rise_kernel", "9ab08b431f9d942930d28fdb903f900b"),
+	Native: nativecode.Code_rise.Of("rise_kernel", "9ab08b431f9d942930d28fdb903f900b"),
 }
 
 //go:embed kernels_tandem.zip

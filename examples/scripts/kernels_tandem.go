@@ -131,7 +131,7 @@ void bell_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, const
 }
 `,
 	Packed: kernelsPTX("bell_kernel"),
-	Native: nativecode.Kernels.Of("bell_kernel", "b46ccbecc0b0f14575c97421b3022673"),
+	Native: nativecode.Code_bell.Of("bell_kernel", "b46ccbecc0b0f14575c97421b3022673"),
 }
 
 // launchFlow makes z [flow] of the inputs, element by element, as launch.Map has it.
@@ -249,7 +249,7 @@ void flow_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, const
 }
 `,
 	Packed: kernelsPTX("flow_kernel"),
-	Native: nativecode.Kernels.Of("flow_kernel", "8aac96fb540ac15f5b940d2ab6a05a31"),
+	Native: nativecode.Code_flow.Of("flow_kernel", "8aac96fb540ac15f5b940d2ab6a05a31"),
 }
 
 // launchResidual makes z [residual] of the inputs, element by element, as launch.Map has it.
@@ -401,7 +401,7 @@ void residual_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, c
 }
 `,
 	Packed: kernelsPTX("residual_kernel"),
-	Native: nativecode.Kernels.Of("residual_kernel", "c3e4afdef4f116b34fda89a97913e922"),
+	Native: nativecode.Code_residual.Of("residual_kernel", "c3e4afdef4f116b34fda89a97913e922"),
 }
 
 // launchGain makes z [gain] of the inputs, element by element, as launch.Map has it.
@@ -517,7 +517,7 @@ void gain_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, const
 }
 `,
 	Packed: kernelsPTX("gain_kernel"),
-	Native: nativecode.Kernels.Of("gain_kernel", "3075317e63ad2dc887c822e519420728"),
+	Native: nativecode.Code_gain.Of("gain_kernel", "3075317e63ad2dc887c822e519420728"),
 }
 
 // launchWhereOn makes z [whereOn] of the inputs, element by element, as launch.Map has it.
@@ -606,7 +606,7 @@ void whereOn_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, co
 }
 `,
 	Packed: kernelsPTX("whereOn_kernel"),
-	Native: nativecode.Kernels.Of("whereOn_kernel", "3ada761c81e00a4e638d548a46c39218"),
+	Native: nativecode.Code_whereon.Of("whereOn_kernel", "3ada761c81e00a4e638d548a46c39218"),
 }
 
 //go:embed kernels_tandem.zip

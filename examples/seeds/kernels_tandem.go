@@ -21,8 +21,8 @@ func LaunchMyKernel[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T]](
 }
 
 var MyKernelKernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: MyKernelFloat32Kernel},
-	{Types: []any{*new(float64)}, Kernel: MyKernelFloat64Kernel},
+	{Types: []any{float32(0)}, Kernel: support.Made(MyKernelFloat32Kernel)},
+	{Types: []any{float64(0)}, Kernel: support.Made(MyKernelFloat64Kernel)},
 }
 
 var MyKernelFloat32Kernel = &backend.Source{
@@ -47,7 +47,7 @@ void MyKernel_float32(__global f32 *a_p, const ulong a_off, const ulong a_len CH
 }
 `,
 	Packed: kernelsPTX("MyKernel_float32"),
-	Native: nativecode.Kernels.Of("MyKernel_float32", "170d511af3ddbea9c73c98e58791117b"),
+	Native: nativecode.Code_mykernel.Of("MyKernel_float32", "170d511af3ddbea9c73c98e58791117b"),
 }
 
 var MyKernelFloat64Kernel = &backend.Source{
@@ -73,7 +73,7 @@ void MyKernel_float64(__global f64 *a_p, const ulong a_off, const ulong a_len CH
 }
 `,
 	Packed: kernelsPTX("MyKernel_float64"),
-	Native: nativecode.Kernels.Of("MyKernel_float64", "8ad9f2085199be527f9bb3505de76f8f"),
+	Native: nativecode.Code_mykernel.Of("MyKernel_float64", "8ad9f2085199be527f9bb3505de76f8f"),
 }
 
 // LaunchMatmul runs [Matmul] over grid. Slices and matrices are in host memory or on the device of s;
@@ -87,9 +87,9 @@ func LaunchMatmul[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelAr
 }
 
 var MatmulKernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: MatmulFloat32Kernel},
-	{Types: []any{*new(float64)}, Kernel: MatmulFloat64Kernel},
-	{Types: []any{*new(int32)}, Kernel: MatmulInt32Kernel},
+	{Types: []any{float32(0)}, Kernel: support.Made(MatmulFloat32Kernel)},
+	{Types: []any{float64(0)}, Kernel: support.Made(MatmulFloat64Kernel)},
+	{Types: []any{int32(0)}, Kernel: support.Made(MatmulInt32Kernel)},
 }
 
 var MatmulFloat32Kernel = &backend.Source{
@@ -124,7 +124,7 @@ void Matmul_float32(__global const f32 *a_p, const ulong a_off, const ulong a_ro
 }
 `,
 	Packed: kernelsPTX("Matmul_float32"),
-	Native: nativecode.Kernels.Of("Matmul_float32", "3c32fab904cae58d66d66744c2066496"),
+	Native: nativecode.Code_matmul.Of("Matmul_float32", "3c32fab904cae58d66d66744c2066496"),
 }
 
 var MatmulFloat64Kernel = &backend.Source{
@@ -160,7 +160,7 @@ void Matmul_float64(__global const f64 *a_p, const ulong a_off, const ulong a_ro
 }
 `,
 	Packed: kernelsPTX("Matmul_float64"),
-	Native: nativecode.Kernels.Of("Matmul_float64", "cd229c1b42e0a4de453aeab7ccd3dc5d"),
+	Native: nativecode.Code_matmul.Of("Matmul_float64", "cd229c1b42e0a4de453aeab7ccd3dc5d"),
 }
 
 var MatmulInt32Kernel = &backend.Source{
@@ -195,7 +195,7 @@ void Matmul_int32(__global const i32 *a_p, const ulong a_off, const ulong a_rows
 }
 `,
 	Packed: kernelsPTX("Matmul_int32"),
-	Native: nativecode.Kernels.Of("Matmul_int32", "2957fd97e219202938bb46460db4cb78"),
+	Native: nativecode.Code_matmul.Of("Matmul_int32", "2957fd97e219202938bb46460db4cb78"),
 }
 
 // LaunchFastMatmul runs [FastMatmul] over grid. Slices and matrices are in host memory or on the device of s;
@@ -209,9 +209,9 @@ func LaunchFastMatmul[T interface{ float32 | float64 | int32 }, Arg1 linalg.Kern
 }
 
 var FastMatmulKernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: FastMatmulFloat32Kernel},
-	{Types: []any{*new(float64)}, Kernel: FastMatmulFloat64Kernel},
-	{Types: []any{*new(int32)}, Kernel: FastMatmulInt32Kernel},
+	{Types: []any{float32(0)}, Kernel: support.Made(FastMatmulFloat32Kernel)},
+	{Types: []any{float64(0)}, Kernel: support.Made(FastMatmulFloat64Kernel)},
+	{Types: []any{int32(0)}, Kernel: support.Made(FastMatmulInt32Kernel)},
 }
 
 var FastMatmulFloat32Kernel = &backend.Source{
@@ -273,7 +273,7 @@ void FastMatmul_float32(__global const f32 *a_p, const ulong a_off, const ulong 
 }
 `,
 	Packed: kernelsPTX("FastMatmul_float32"),
-	Native: nativecode.Kernels.Of("FastMatmul_float32", "e1b5a248bb068ceff32c166ffe3b23aa"),
+	Native: nativecode.Code_fastmatmul.Of("FastMatmul_float32", "e1b5a248bb068ceff32c166ffe3b23aa"),
 }
 
 var FastMatmulFloat64Kernel = &backend.Source{
@@ -336,7 +336,7 @@ void FastMatmul_float64(__global const f64 *a_p, const ulong a_off, const ulong 
 }
 `,
 	Packed: kernelsPTX("FastMatmul_float64"),
-	Native: nativecode.Kernels.Of("FastMatmul_float64", "69ddb36c2bf453ef060a671eefe88b50"),
+	Native: nativecode.Code_fastmatmul.Of("FastMatmul_float64", "69ddb36c2bf453ef060a671eefe88b50"),
 }
 
 var FastMatmulInt32Kernel = &backend.Source{
@@ -398,7 +398,7 @@ void FastMatmul_int32(__global const i32 *a_p, const ulong a_off, const ulong a_
 }
 `,
 	Packed: kernelsPTX("FastMatmul_int32"),
-	Native: nativecode.Kernels.Of("FastMatmul_int32", "d502165544e76b805f5815613089ccb9"),
+	Native: nativecode.Code_fastmatmul.Of("FastMatmul_int32", "d502165544e76b805f5815613089ccb9"),
 }
 
 // LaunchTwice runs [Twice] over grid. Slices and matrices are in host memory or on the device of s;
@@ -433,7 +433,7 @@ void Twice_kernel(__global const i32 *a_p, const ulong a_off, const ulong a_len,
 }
 `,
 	Packed: kernelsPTX("Twice_kernel"),
-	Native: nativecode.Kernels.Of("Twice_kernel", "087afcd107875187a31742f3d58fb045"),
+	Native: nativecode.Code_twice.Of("Twice_kernel", "087afcd107875187a31742f3d58fb045"),
 }
 
 // LaunchTwice2D runs [Twice2D] over grid. Slices and matrices are in host memory or on the device of s;
@@ -469,7 +469,7 @@ void Twice2D_kernel(__global const i32 *a_p, const ulong a_off, const ulong a_le
 }
 `,
 	Packed: kernelsPTX("Twice2D_kernel"),
-	Native: nativecode.Kernels.Of("Twice2D_kernel", "13585aa8083dc3a7877dc6f8a9303fb6"),
+	Native: nativecode.Code_twice2d.Of("Twice2D_kernel", "13585aa8083dc3a7877dc6f8a9303fb6"),
 }
 
 // LaunchTranspose runs [Transpose] over grid. Slices and matrices are in host memory or on the device of s;
@@ -482,8 +482,8 @@ func LaunchTranspose[T interface{ float32 | int32 }, Arg1 linalg.KernelArg[T], A
 }
 
 var TransposeKernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: TransposeFloat32Kernel},
-	{Types: []any{*new(int32)}, Kernel: TransposeInt32Kernel},
+	{Types: []any{float32(0)}, Kernel: support.Made(TransposeFloat32Kernel)},
+	{Types: []any{int32(0)}, Kernel: support.Made(TransposeInt32Kernel)},
 }
 
 var TransposeFloat32Kernel = &backend.Source{
@@ -511,7 +511,7 @@ void Transpose_float32(__global const f32 *a_p, const ulong a_off, const ulong a
 }
 `,
 	Packed: kernelsPTX("Transpose_float32"),
-	Native: nativecode.Kernels.Of("Transpose_float32", "963835639253c210183c18ccd086e383"),
+	Native: nativecode.Code_transpose.Of("Transpose_float32", "963835639253c210183c18ccd086e383"),
 }
 
 var TransposeInt32Kernel = &backend.Source{
@@ -539,7 +539,7 @@ void Transpose_int32(__global const i32 *a_p, const ulong a_off, const ulong a_r
 }
 `,
 	Packed: kernelsPTX("Transpose_int32"),
-	Native: nativecode.Kernels.Of("Transpose_int32", "07b503f5b200d9bb2e85d9a281c758f1"),
+	Native: nativecode.Code_transpose.Of("Transpose_int32", "07b503f5b200d9bb2e85d9a281c758f1"),
 }
 
 // LaunchTransposeTiled runs [TransposeTiled] over grid. Slices and matrices are in host memory or on the device of s;
@@ -552,8 +552,8 @@ func LaunchTransposeTiled[T interface{ float32 | int32 }, Arg1 linalg.KernelArg[
 }
 
 var TransposeTiledKernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: TransposeTiledFloat32Kernel},
-	{Types: []any{*new(int32)}, Kernel: TransposeTiledInt32Kernel},
+	{Types: []any{float32(0)}, Kernel: support.Made(TransposeTiledFloat32Kernel)},
+	{Types: []any{int32(0)}, Kernel: support.Made(TransposeTiledInt32Kernel)},
 }
 
 var TransposeTiledFloat32Kernel = &backend.Source{
@@ -604,7 +604,7 @@ void TransposeTiled_float32(__global const f32 *a_p, const ulong a_off, const ul
 }
 `,
 	Packed: kernelsPTX("TransposeTiled_float32"),
-	Native: nativecode.Kernels.Of("TransposeTiled_float32", "645e147ec8a994e2cb1efbd5fbf5059b"),
+	Native: nativecode.Code_transposetiled.Of("TransposeTiled_float32", "645e147ec8a994e2cb1efbd5fbf5059b"),
 }
 
 var TransposeTiledInt32Kernel = &backend.Source{
@@ -655,7 +655,7 @@ void TransposeTiled_int32(__global const i32 *a_p, const ulong a_off, const ulon
 }
 `,
 	Packed: kernelsPTX("TransposeTiled_int32"),
-	Native: nativecode.Kernels.Of("TransposeTiled_int32", "1f1fb5f02e1b553e8d409863bcb51467"),
+	Native: nativecode.Code_transposetiled.Of("TransposeTiled_int32", "1f1fb5f02e1b553e8d409863bcb51467"),
 }
 
 //go:embed kernels_tandem.zip

@@ -5,13 +5,37 @@
 package nativecode
 
 import (
-	"embed"
+	_ "embed"
 
 	"github.com/tandem-gpu/tandem/gpu/support"
 )
 
-//go:embed *_amd64.zip
-var files embed.FS
+//go:embed code_add_amd64.zip
+var file_add string
 
-// Kernels is the machine code of kernels.
-var Kernels = support.Natives{Files: &files, Arch: "amd64"}
+var Code_add = support.Natives{File: &file_add}
+
+//go:embed code_matmulnaive_amd64.zip
+var file_matmulnaive string
+
+var Code_matmulnaive = support.Natives{File: &file_matmulnaive}
+
+//go:embed code_matmultiled_amd64.zip
+var file_matmultiled string
+
+var Code_matmultiled = support.Natives{File: &file_matmultiled}
+
+//go:embed code_scale_amd64.zip
+var file_scale string
+
+var Code_scale = support.Natives{File: &file_scale}
+
+//go:embed code_sub_amd64.zip
+var file_sub string
+
+var Code_sub = support.Natives{File: &file_sub}
+
+//go:embed code_transposenaive_amd64.zip
+var file_transposenaive string
+
+var Code_transposenaive = support.Natives{File: &file_transposenaive}

@@ -27,13 +27,17 @@ func launchLu[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 l
 }
 
 var luKernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: luFloat32Kernel},
-	{Types: []any{*new(float64)}, Kernel: luFloat64Kernel},
+	{Types: []any{float32(0)}, Kernel: &luFloat32Kernel},
+	{Types: []any{float64(0)}, Kernel: &luFloat64Kernel},
 }
 
-var luFloat32Kernel = kernelsPacked.Source("lu_float32", "3ef562fc8c1144a50d3d88a240e4cd81", support.Params{}.Matrix("a", "float", 4).Matrix("pivots", "int", 4).Matrix("status", "int", 4).Slice("scratch", "float", 4).Scalar("n", "long", 8).Scalar("ld", "long", 8), luFloat32Go, luFloat32Plain, "kernels.go")
+var luFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("lu_float32", nativecode.Code_lu.Of("lu_float32", "3ef562fc8c1144a50d3d88a240e4cd81"), support.Params{}.Matrix("a", "float", 4).Matrix("pivots", "int", 4).Matrix("status", "int", 4).Slice("scratch", "float", 4).Scalar("n", "long", 8).Scalar("ld", "long", 8), luFloat32Go, luFloat32Plain, "kernels.go")
+}}
 
-var luFloat64Kernel = kernelsPacked.Source("lu_float64", "d3fd4b9ccdc1fc9516d0addacc173c73", support.Params{}.Matrix("a", "double", 8).Matrix("pivots", "int", 4).Matrix("status", "int", 4).Slice("scratch", "double", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), luFloat64Go, luFloat64Plain, "kernels.go")
+var luFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("lu_float64", nativecode.Code_lu.Of("lu_float64", "d3fd4b9ccdc1fc9516d0addacc173c73"), support.Params{}.Matrix("a", "double", 8).Matrix("pivots", "int", 4).Matrix("status", "int", 4).Slice("scratch", "double", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), luFloat64Go, luFloat64Plain, "kernels.go")
+}}
 
 // launchCholesky runs [cholesky] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -48,13 +52,17 @@ func launchCholesky[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], 
 }
 
 var choleskyKernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: choleskyFloat32Kernel},
-	{Types: []any{*new(float64)}, Kernel: choleskyFloat64Kernel},
+	{Types: []any{float32(0)}, Kernel: &choleskyFloat32Kernel},
+	{Types: []any{float64(0)}, Kernel: &choleskyFloat64Kernel},
 }
 
-var choleskyFloat32Kernel = kernelsPacked.Source("cholesky_float32", "6cc39bbda45e6d72bf915905185726b3", support.Params{}.Matrix("a", "float", 4).Matrix("status", "int", 4).Slice("scratch", "float", 4).Scalar("n", "long", 8).Scalar("ld", "long", 8), choleskyFloat32Go, choleskyFloat32Plain, "kernels.go")
+var choleskyFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("cholesky_float32", nativecode.Code_cholesky.Of("cholesky_float32", "6cc39bbda45e6d72bf915905185726b3"), support.Params{}.Matrix("a", "float", 4).Matrix("status", "int", 4).Slice("scratch", "float", 4).Scalar("n", "long", 8).Scalar("ld", "long", 8), choleskyFloat32Go, choleskyFloat32Plain, "kernels.go")
+}}
 
-var choleskyFloat64Kernel = kernelsPacked.Source("cholesky_float64", "a4bcd863d0af7128b7f2a847e29dfaf8", support.Params{}.Matrix("a", "double", 8).Matrix("status", "int", 4).Slice("scratch", "double", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), choleskyFloat64Go, choleskyFloat64Plain, "kernels.go")
+var choleskyFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("cholesky_float64", nativecode.Code_cholesky.Of("cholesky_float64", "a4bcd863d0af7128b7f2a847e29dfaf8"), support.Params{}.Matrix("a", "double", 8).Matrix("status", "int", 4).Slice("scratch", "double", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), choleskyFloat64Go, choleskyFloat64Plain, "kernels.go")
+}}
 
 // launchSolveLU runs [solveLU] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -70,13 +78,17 @@ func launchSolveLU[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], A
 }
 
 var solveLUKernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: solveLUFloat32Kernel},
-	{Types: []any{*new(float64)}, Kernel: solveLUFloat64Kernel},
+	{Types: []any{float32(0)}, Kernel: &solveLUFloat32Kernel},
+	{Types: []any{float64(0)}, Kernel: &solveLUFloat64Kernel},
 }
 
-var solveLUFloat32Kernel = kernelsPacked.Source("solveLU_float32", "ff9b271fbad6ecf83f936920d0763984", support.Params{}.Matrix("b", "float", 4).ConstMatrix("a", "float", 4).ConstMatrix("pivots", "int", 4).Slice("scratch", "float", 4).Scalar("n", "long", 8).Scalar("ld", "long", 8), solveLUFloat32Go, solveLUFloat32Plain, "kernels.go")
+var solveLUFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("solveLU_float32", nativecode.Code_solvelu.Of("solveLU_float32", "ff9b271fbad6ecf83f936920d0763984"), support.Params{}.Matrix("b", "float", 4).ConstMatrix("a", "float", 4).ConstMatrix("pivots", "int", 4).Slice("scratch", "float", 4).Scalar("n", "long", 8).Scalar("ld", "long", 8), solveLUFloat32Go, solveLUFloat32Plain, "kernels.go")
+}}
 
-var solveLUFloat64Kernel = kernelsPacked.Source("solveLU_float64", "f89aea4f545225348c661a9a5a34bd6b", support.Params{}.Matrix("b", "double", 8).ConstMatrix("a", "double", 8).ConstMatrix("pivots", "int", 4).Slice("scratch", "double", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), solveLUFloat64Go, solveLUFloat64Plain, "kernels.go")
+var solveLUFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("solveLU_float64", nativecode.Code_solvelu.Of("solveLU_float64", "f89aea4f545225348c661a9a5a34bd6b"), support.Params{}.Matrix("b", "double", 8).ConstMatrix("a", "double", 8).ConstMatrix("pivots", "int", 4).Slice("scratch", "double", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), solveLUFloat64Go, solveLUFloat64Plain, "kernels.go")
+}}
 
 // launchSolveCholesky runs [solveCholesky] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -92,18 +104,22 @@ func launchSolveCholesky[T interface{ float32 | float64 }, Arg1 linalg.KernelArg
 }
 
 var solveCholeskyKernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: solveCholeskyFloat32Kernel},
-	{Types: []any{*new(float64)}, Kernel: solveCholeskyFloat64Kernel},
+	{Types: []any{float32(0)}, Kernel: &solveCholeskyFloat32Kernel},
+	{Types: []any{float64(0)}, Kernel: &solveCholeskyFloat64Kernel},
 }
 
-var solveCholeskyFloat32Kernel = kernelsPacked.Source("solveCholesky_float32", "b5ce297e41b62b2998b7a750e1c69be2", support.Params{}.Matrix("b", "float", 4).ConstMatrix("a", "float", 4).Slice("scratch", "float", 4).Scalar("all", "long", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), solveCholeskyFloat32Go, solveCholeskyFloat32Plain, "kernels.go")
+var solveCholeskyFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("solveCholesky_float32", nativecode.Code_solvecholesky.Of("solveCholesky_float32", "b5ce297e41b62b2998b7a750e1c69be2"), support.Params{}.Matrix("b", "float", 4).ConstMatrix("a", "float", 4).Slice("scratch", "float", 4).Scalar("all", "long", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), solveCholeskyFloat32Go, solveCholeskyFloat32Plain, "kernels.go")
+}}
 
-var solveCholeskyFloat64Kernel = kernelsPacked.Source("solveCholesky_float64", "4a908a7d9a7598db89ed7c7fac1f8b28", support.Params{}.Matrix("b", "double", 8).ConstMatrix("a", "double", 8).Slice("scratch", "double", 8).Scalar("all", "long", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), solveCholeskyFloat64Go, solveCholeskyFloat64Plain, "kernels.go")
+var solveCholeskyFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("solveCholesky_float64", nativecode.Code_solvecholesky.Of("solveCholesky_float64", "4a908a7d9a7598db89ed7c7fac1f8b28"), support.Params{}.Matrix("b", "double", 8).ConstMatrix("a", "double", 8).Slice("scratch", "double", 8).Scalar("all", "long", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), solveCholeskyFloat64Go, solveCholeskyFloat64Plain, "kernels.go")
+}}
 
 //go:embed kernels_tandem.zip
 var kernelsFile string
 
-var kernelsPacked = support.Packed{Fresh: kernelsFresh, PTX: support.PTX(kernelsFile), Text: support.Texts(kernelsFile), Native: nativecode.Kernels}
+var kernelsPacked = support.Packed{Fresh: kernelsFresh, PTX: support.PTX(kernelsFile), Text: support.Texts(kernelsFile)}
 
 //go:embed kernels.go
 var kernelsText embed.FS
@@ -276,7 +292,7 @@ func luFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			}
 			/*line kernels.go:37*/ first_ = first_ + s0
 		}
-//line kernels_tandem.go:280
+//line kernels_tandem.go:296
 	}
 	return nil
 }
@@ -396,7 +412,7 @@ func luFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			}
 			/*line kernels.go:37*/ first_ = first_ + s0
 		}
-//line kernels_tandem.go:400
+//line kernels_tandem.go:416
 	}
 	return nil
 }
@@ -512,7 +528,7 @@ func choleskyFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 			}
 			/*line kernels.go:179*/ first_ = first_ + s0
 		}
-//line kernels_tandem.go:516
+//line kernels_tandem.go:532
 	}
 	return nil
 }
@@ -628,7 +644,7 @@ func choleskyFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 			}
 			/*line kernels.go:179*/ first_ = first_ + s0
 		}
-//line kernels_tandem.go:632
+//line kernels_tandem.go:648
 	}
 	return nil
 }
@@ -762,7 +778,7 @@ func solveLUFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			}
 			/*line kernels.go:220*/ first_ = first_ + s0
 		}
-//line kernels_tandem.go:766
+//line kernels_tandem.go:782
 	}
 	return nil
 }
@@ -896,7 +912,7 @@ func solveLUFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			}
 			/*line kernels.go:220*/ first_ = first_ + s0
 		}
-//line kernels_tandem.go:900
+//line kernels_tandem.go:916
 	}
 	return nil
 }
@@ -1021,7 +1037,7 @@ func solveCholeskyFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 			}
 			/*line kernels.go:258*/ first_ = first_ + s0
 		}
-//line kernels_tandem.go:1025
+//line kernels_tandem.go:1041
 	}
 	return nil
 }
@@ -1146,7 +1162,7 @@ func solveCholeskyFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 			}
 			/*line kernels.go:258*/ first_ = first_ + s0
 		}
-//line kernels_tandem.go:1150
+//line kernels_tandem.go:1166
 	}
 	return nil
 }
@@ -1160,12 +1176,12 @@ func gpu_lines(t_ gpu_tile, n_ int64, stride_ int64) (int64, int64) {
 		return int64(1), n_ * n_
 	}
 	return n_, n_
-//line kernels_tandem.go:1164
+//line kernels_tandem.go:1180
 }
 
 func gpu_index(t_ gpu_tile, i_ int64, j_ int64) int64 {
 	/*line kernels.go:20*/ return (t_.at_ + (i_ * t_.row_)) + (j_ * t_.step_)
-//line kernels_tandem.go:1169
+//line kernels_tandem.go:1185
 }
 
 func gpu_chains(x_ []float32, l_ int64, z_ int64, f_ int64, g_ int64, dz_ int64, df_ int64, dg_ int64, count_ int64, steps_ int64) {
@@ -1210,7 +1226,7 @@ func gpu_chains(x_ []float32, l_ int64, z_ int64, f_ int64, g_ int64, dz_ int64,
 		z_ = z_ + dz_
 		f_ = f_ + dz_
 	}
-//line kernels_tandem.go:1214
+//line kernels_tandem.go:1230
 }
 
 func gpu_pivot(scratch_ []float32, l_ int64, t_ gpu_tile, j_ int64, n_ int64) int32 {
@@ -1226,7 +1242,7 @@ func gpu_pivot(scratch_ []float32, l_ int64, t_ gpu_tile, j_ int64, n_ int64) in
 		}
 	}
 	return p_
-//line kernels_tandem.go:1230
+//line kernels_tandem.go:1246
 }
 
 func gpu_swap(scratch_ []float32, l_ int64, t_ gpu_tile, p_ int32, i_ int64, n_ int64) {
@@ -1239,7 +1255,7 @@ func gpu_swap(scratch_ []float32, l_ int64, t_ gpu_tile, p_ int32, i_ int64, n_ 
 			scratch_[other_+(j_*t_.step_)] = v_
 		}
 	}
-//line kernels_tandem.go:1243
+//line kernels_tandem.go:1259
 }
 
 func gpu_chains_(x_ []float64, l_ int64, z_ int64, f_ int64, g_ int64, dz_ int64, df_ int64, dg_ int64, count_ int64, steps_ int64) {
@@ -1284,7 +1300,7 @@ func gpu_chains_(x_ []float64, l_ int64, z_ int64, f_ int64, g_ int64, dz_ int64
 		z_ = z_ + dz_
 		f_ = f_ + dz_
 	}
-//line kernels_tandem.go:1288
+//line kernels_tandem.go:1304
 }
 
 func gpu_pivot_(scratch_ []float64, l_ int64, t_ gpu_tile, j_ int64, n_ int64) int32 {
@@ -1300,7 +1316,7 @@ func gpu_pivot_(scratch_ []float64, l_ int64, t_ gpu_tile, j_ int64, n_ int64) i
 		}
 	}
 	return p_
-//line kernels_tandem.go:1304
+//line kernels_tandem.go:1320
 }
 
 func gpu_swap_(scratch_ []float64, l_ int64, t_ gpu_tile, p_ int32, i_ int64, n_ int64) {
@@ -1313,13 +1329,13 @@ func gpu_swap_(scratch_ []float64, l_ int64, t_ gpu_tile, p_ int32, i_ int64, n_
 			scratch_[other_+(j_*t_.step_)] = v_
 		}
 	}
-//line kernels_tandem.go:1317
+//line kernels_tandem.go:1333
 }
 
 func gpu_sidesOf(t_ gpu_tile, n_ int64) gpu_tile {
 	/*line kernels.go:30*/ t2_ := gpu_tile{at_: t_.at_ + (n_ * t_.row_), row_: int64(4) * t_.step_, step_: t_.step_}
 	/*line kernels.go:30*/ return t2_
-//line kernels_tandem.go:1323
+//line kernels_tandem.go:1339
 }
 
 func gpu_substitute(x_ []float32, l_ int64, z_ int64, f_ int64, g_ int64, df_ int64, dg_ int64, dz_ int64, steps_ int64) {
@@ -1348,14 +1364,14 @@ func gpu_substitute(x_ []float32, l_ int64, z_ int64, f_ int64, g_ int64, df_ in
 	/*line kernels.go:321*/ x_[t4_] = t8_
 	/*line kernels.go:321*/ x_[t5_] = t9_
 	/*line kernels.go:321*/ x_[t6_] = t10_
-//line kernels_tandem.go:1352
+//line kernels_tandem.go:1368
 }
 
 func gpu_divide(x_ []float32, l_ int64, z_ int64, dz_ int64, by_ float32) {
 	/*line kernels.go:325*/ for i_ := int64(0); i_ < int64(4); i_ = i_ + int64(1) {
 		x_[(z_+(i_*dz_))+l_] = x_[(z_+(i_*dz_))+l_] / by_
 	}
-//line kernels_tandem.go:1359
+//line kernels_tandem.go:1375
 }
 
 func gpu_substitute_(x_ []float64, l_ int64, z_ int64, f_ int64, g_ int64, df_ int64, dg_ int64, dz_ int64, steps_ int64) {
@@ -1384,14 +1400,14 @@ func gpu_substitute_(x_ []float64, l_ int64, z_ int64, f_ int64, g_ int64, df_ i
 	/*line kernels.go:321*/ x_[t4_] = t8_
 	/*line kernels.go:321*/ x_[t5_] = t9_
 	/*line kernels.go:321*/ x_[t6_] = t10_
-//line kernels_tandem.go:1388
+//line kernels_tandem.go:1404
 }
 
 func gpu_divide_(x_ []float64, l_ int64, z_ int64, dz_ int64, by_ float64) {
 	/*line kernels.go:325*/ for i_ := int64(0); i_ < int64(4); i_ = i_ + int64(1) {
 		x_[(z_+(i_*dz_))+l_] = x_[(z_+(i_*dz_))+l_] / by_
 	}
-//line kernels_tandem.go:1395
+//line kernels_tandem.go:1411
 }
 
 func gpu_magnitude(v_ float32) float32 {
@@ -1399,7 +1415,7 @@ func gpu_magnitude(v_ float32) float32 {
 		return -v_
 	}
 	return v_
-//line kernels_tandem.go:1403
+//line kernels_tandem.go:1419
 }
 
 func gpu_magnitude_(v_ float64) float64 {
@@ -1407,5 +1423,5 @@ func gpu_magnitude_(v_ float64) float64 {
 		return -v_
 	}
 	return v_
-//line kernels_tandem.go:1411
+//line kernels_tandem.go:1427
 }

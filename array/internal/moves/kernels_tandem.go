@@ -29,13 +29,17 @@ func LaunchPlace[E interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[E], Arg2 
 }
 
 var PlaceKernels = support.Kernels{
-	{Types: []any{*new(uint32)}, Kernel: PlaceUint32Kernel},
-	{Types: []any{*new(uint64)}, Kernel: PlaceUint64Kernel},
+	{Types: []any{uint32(0)}, Kernel: &PlaceUint32Kernel},
+	{Types: []any{uint64(0)}, Kernel: &PlaceUint64Kernel},
 }
 
-var PlaceUint32Kernel = kernelsPacked.Source("Place_uint32", "ea6aa26172f7fca9d55313e7ab16c1f5", support.Params{}.Matrix("c", "uint", 4).ConstMatrix("a", "uint", 4).Scalar("m.Row", "long", 8).Scalar("m.RowI", "long", 8).Scalar("m.RowJ", "long", 8).Scalar("m.Col", "long", 8).Scalar("m.ColI", "long", 8).Scalar("m.ColJ", "long", 8).Scalar("v", "uint", 4), PlaceUint32Go, PlaceUint32Plain, "moves.go")
+var PlaceUint32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("Place_uint32", nativecode.Code_place.Of("Place_uint32", "ea6aa26172f7fca9d55313e7ab16c1f5"), support.Params{}.Matrix("c", "uint", 4).ConstMatrix("a", "uint", 4).Scalar("m.Row", "long", 8).Scalar("m.RowI", "long", 8).Scalar("m.RowJ", "long", 8).Scalar("m.Col", "long", 8).Scalar("m.ColI", "long", 8).Scalar("m.ColJ", "long", 8).Scalar("v", "uint", 4), PlaceUint32Go, PlaceUint32Plain, "moves.go")
+}}
 
-var PlaceUint64Kernel = kernelsPacked.Source("Place_uint64", "558521e8fa4b6c3a9172c0c061faa0f3", support.Params{}.Matrix("c", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("m.Row", "long", 8).Scalar("m.RowI", "long", 8).Scalar("m.RowJ", "long", 8).Scalar("m.Col", "long", 8).Scalar("m.ColI", "long", 8).Scalar("m.ColJ", "long", 8).Scalar("v", "ulong", 8), PlaceUint64Go, PlaceUint64Plain, "moves.go")
+var PlaceUint64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("Place_uint64", nativecode.Code_place.Of("Place_uint64", "558521e8fa4b6c3a9172c0c061faa0f3"), support.Params{}.Matrix("c", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("m.Row", "long", 8).Scalar("m.RowI", "long", 8).Scalar("m.RowJ", "long", 8).Scalar("m.Col", "long", 8).Scalar("m.ColI", "long", 8).Scalar("m.ColJ", "long", 8).Scalar("v", "ulong", 8), PlaceUint64Go, PlaceUint64Plain, "moves.go")
+}}
 
 // LaunchPlaceShort runs [PlaceShort] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -54,18 +58,22 @@ func LaunchPlaceShort[E interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[E], 
 }
 
 var PlaceShortKernels = support.Kernels{
-	{Types: []any{*new(uint32)}, Kernel: PlaceShortUint32Kernel},
-	{Types: []any{*new(uint64)}, Kernel: PlaceShortUint64Kernel},
+	{Types: []any{uint32(0)}, Kernel: &PlaceShortUint32Kernel},
+	{Types: []any{uint64(0)}, Kernel: &PlaceShortUint64Kernel},
 }
 
-var PlaceShortUint32Kernel = kernelsPacked.Source("PlaceShort_uint32", "530fa51282cf7e4a0c081780626dcfa3", support.Params{}.Matrix("c", "uint", 4).ConstMatrix("a", "uint", 4).Scalar("m.Row", "long", 8).Scalar("m.RowI", "long", 8).Scalar("m.RowJ", "long", 8).Scalar("m.Col", "long", 8).Scalar("m.ColI", "long", 8).Scalar("m.ColJ", "long", 8).Scalar("v", "uint", 4), PlaceShortUint32Go, PlaceShortUint32Plain, "moves.go")
+var PlaceShortUint32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("PlaceShort_uint32", nativecode.Code_placeshort.Of("PlaceShort_uint32", "530fa51282cf7e4a0c081780626dcfa3"), support.Params{}.Matrix("c", "uint", 4).ConstMatrix("a", "uint", 4).Scalar("m.Row", "long", 8).Scalar("m.RowI", "long", 8).Scalar("m.RowJ", "long", 8).Scalar("m.Col", "long", 8).Scalar("m.ColI", "long", 8).Scalar("m.ColJ", "long", 8).Scalar("v", "uint", 4), PlaceShortUint32Go, PlaceShortUint32Plain, "moves.go")
+}}
 
-var PlaceShortUint64Kernel = kernelsPacked.Source("PlaceShort_uint64", "9a588b69792f70f9497b809273690462", support.Params{}.Matrix("c", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("m.Row", "long", 8).Scalar("m.RowI", "long", 8).Scalar("m.RowJ", "long", 8).Scalar("m.Col", "long", 8).Scalar("m.ColI", "long", 8).Scalar("m.ColJ", "long", 8).Scalar("v", "ulong", 8), PlaceShortUint64Go, PlaceShortUint64Plain, "moves.go")
+var PlaceShortUint64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("PlaceShort_uint64", nativecode.Code_placeshort.Of("PlaceShort_uint64", "9a588b69792f70f9497b809273690462"), support.Params{}.Matrix("c", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("m.Row", "long", 8).Scalar("m.RowI", "long", 8).Scalar("m.RowJ", "long", 8).Scalar("m.Col", "long", 8).Scalar("m.ColI", "long", 8).Scalar("m.ColJ", "long", 8).Scalar("v", "ulong", 8), PlaceShortUint64Go, PlaceShortUint64Plain, "moves.go")
+}}
 
 // LaunchCheck runs [Check] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchCheck[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int32], Arg3 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, bad Arg1, owners Arg2, index Arg3, rows int) error {
-	call := launch.New(s, CheckKernel, grid)
+	call := launch.New(s, CheckKernel.Source(), grid)
 	launch.Slice[int32](&call, "bad", bad)
 	launch.Slice[int32](&call, "owners", owners)
 	launch.Matrix[int32](&call, "index", index)
@@ -73,12 +81,14 @@ func LaunchCheck[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int32], Arg
 	return call.Launch()
 }
 
-var CheckKernel = kernelsPacked.Source("Check_kernel", "d85e359533ca7bddd04c59abe47bf334", support.Params{}.Slice("bad", "int", 4).Slice("owners", "int", 4).ConstMatrix("index", "int", 4).Scalar("rows", "long", 8), CheckGo, CheckPlain, "moves.go")
+var CheckKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("Check_kernel", nativecode.Code_check.Of("Check_kernel", "d85e359533ca7bddd04c59abe47bf334"), support.Params{}.Slice("bad", "int", 4).Slice("owners", "int", 4).ConstMatrix("index", "int", 4).Scalar("rows", "long", 8), CheckGo, CheckPlain, "moves.go")
+}}
 
 // LaunchCheckInOrder runs [CheckInOrder] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchCheckInOrder[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int32], Arg3 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, bad Arg1, owners Arg2, index Arg3, rows int) error {
-	call := launch.New(s, CheckInOrderKernel, grid)
+	call := launch.New(s, CheckInOrderKernel.Source(), grid)
 	launch.Slice[int32](&call, "bad", bad)
 	launch.Slice[int32](&call, "owners", owners)
 	launch.Matrix[int32](&call, "index", index)
@@ -86,7 +96,9 @@ func LaunchCheckInOrder[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int3
 	return call.Launch()
 }
 
-var CheckInOrderKernel = kernelsPacked.Group(1, 1, 1).Source("CheckInOrder_kernel", "", support.Params{}.Slice("bad", "int", 4).Slice("owners", "int", 4).ConstMatrix("index", "int", 4).Scalar("rows", "long", 8), CheckInOrderGo, CheckInOrderPlain, "moves.go")
+var CheckInOrderKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Group(1, 1, 1).Source("CheckInOrder_kernel", nil, support.Params{}.Slice("bad", "int", 4).Slice("owners", "int", 4).ConstMatrix("index", "int", 4).Scalar("rows", "long", 8), CheckInOrderGo, CheckInOrderPlain, "moves.go")
+}}
 
 // LaunchRows runs [Rows] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -102,30 +114,36 @@ func LaunchRows[E interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[E], Arg2 l
 }
 
 var RowsKernels = support.Kernels{
-	{Types: []any{*new(uint32)}, Kernel: RowsUint32Kernel},
-	{Types: []any{*new(uint64)}, Kernel: RowsUint64Kernel},
+	{Types: []any{uint32(0)}, Kernel: &RowsUint32Kernel},
+	{Types: []any{uint64(0)}, Kernel: &RowsUint64Kernel},
 }
 
-var RowsUint32Kernel = kernelsPacked.Source("Rows_uint32", "1ed53c46d61fab31073b9fa0c81b1ed5", support.Params{}.Matrix("c", "uint", 4).ConstMatrix("a", "uint", 4).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4).Scalar("put", "uint", 4).Scalar("short", "uint", 4), RowsUint32Go, RowsUint32Plain, "moves.go")
+var RowsUint32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("Rows_uint32", nativecode.Code_rows.Of("Rows_uint32", "1ed53c46d61fab31073b9fa0c81b1ed5"), support.Params{}.Matrix("c", "uint", 4).ConstMatrix("a", "uint", 4).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4).Scalar("put", "uint", 4).Scalar("short", "uint", 4), RowsUint32Go, RowsUint32Plain, "moves.go")
+}}
 
-var RowsUint64Kernel = kernelsPacked.Source("Rows_uint64", "3033a6ebcb786353ea84cbfd327cfb96", support.Params{}.Matrix("c", "ulong", 8).ConstMatrix("a", "ulong", 8).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4).Scalar("put", "uint", 4).Scalar("short", "uint", 4), RowsUint64Go, RowsUint64Plain, "moves.go")
+var RowsUint64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("Rows_uint64", nativecode.Code_rows.Of("Rows_uint64", "3033a6ebcb786353ea84cbfd327cfb96"), support.Params{}.Matrix("c", "ulong", 8).ConstMatrix("a", "ulong", 8).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4).Scalar("put", "uint", 4).Scalar("short", "uint", 4), RowsUint64Go, RowsUint64Plain, "moves.go")
+}}
 
 // LaunchCountTrue runs [CountTrue] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchCountTrue[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[uint8]](s *linalg.Session, grid backend.Grid, counts Arg1, mask Arg2, per int) error {
-	call := launch.New(s, CountTrueKernel, grid)
+	call := launch.New(s, CountTrueKernel.Source(), grid)
 	launch.Slice[int32](&call, "counts", counts)
 	launch.Slice[uint8](&call, "mask", mask)
 	call.Scalar(support.Arg(int64(per)))
 	return call.Launch()
 }
 
-var CountTrueKernel = kernelsPacked.Group(1, 1, 1).Source("CountTrue_kernel", "", support.Params{}.Slice("counts", "int", 4).ConstSlice("mask", "uchar", 1).Scalar("per", "long", 8), CountTrueGo, CountTruePlain, "selection.go")
+var CountTrueKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Group(1, 1, 1).Source("CountTrue_kernel", nil, support.Params{}.Slice("counts", "int", 4).ConstSlice("mask", "uchar", 1).Scalar("per", "long", 8), CountTrueGo, CountTruePlain, "selection.go")
+}}
 
 // LaunchNumbers runs [Numbers] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchNumbers[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[uint8], Arg3 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, index Arg1, mask Arg2, counts Arg3, per int) error {
-	call := launch.New(s, NumbersKernel, grid)
+	call := launch.New(s, NumbersKernel.Source(), grid)
 	launch.Matrix[int32](&call, "index", index)
 	launch.Slice[uint8](&call, "mask", mask)
 	launch.Slice[int32](&call, "counts", counts)
@@ -133,7 +151,9 @@ func LaunchNumbers[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[uint8], A
 	return call.Launch()
 }
 
-var NumbersKernel = kernelsPacked.Group(1, 1, 1).Source("Numbers_kernel", "", support.Params{}.Matrix("index", "int", 4).ConstSlice("mask", "uchar", 1).ConstSlice("counts", "int", 4).Scalar("per", "long", 8), NumbersGo, NumbersPlain, "selection.go")
+var NumbersKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Group(1, 1, 1).Source("Numbers_kernel", nil, support.Params{}.Matrix("index", "int", 4).ConstSlice("mask", "uchar", 1).ConstSlice("counts", "int", 4).Scalar("per", "long", 8), NumbersGo, NumbersPlain, "selection.go")
+}}
 
 // LaunchElements runs [Elements] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -148,18 +168,22 @@ func LaunchElements[E interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[E], Ar
 }
 
 var ElementsKernels = support.Kernels{
-	{Types: []any{*new(uint32)}, Kernel: ElementsUint32Kernel},
-	{Types: []any{*new(uint64)}, Kernel: ElementsUint64Kernel},
+	{Types: []any{uint32(0)}, Kernel: &ElementsUint32Kernel},
+	{Types: []any{uint64(0)}, Kernel: &ElementsUint64Kernel},
 }
 
-var ElementsUint32Kernel = kernelsPacked.Group(1, 1, 1).Source("Elements_uint32", "", support.Params{}.Matrix("c", "uint", 4).ConstSlice("a", "uint", 4).ConstSlice("mask", "uchar", 1).ConstSlice("counts", "int", 4).Scalar("per", "long", 8), ElementsUint32Go, ElementsUint32Plain, "selection.go")
+var ElementsUint32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Group(1, 1, 1).Source("Elements_uint32", nil, support.Params{}.Matrix("c", "uint", 4).ConstSlice("a", "uint", 4).ConstSlice("mask", "uchar", 1).ConstSlice("counts", "int", 4).Scalar("per", "long", 8), ElementsUint32Go, ElementsUint32Plain, "selection.go")
+}}
 
-var ElementsUint64Kernel = kernelsPacked.Group(1, 1, 1).Source("Elements_uint64", "", support.Params{}.Matrix("c", "ulong", 8).ConstSlice("a", "ulong", 8).ConstSlice("mask", "uchar", 1).ConstSlice("counts", "int", 4).Scalar("per", "long", 8), ElementsUint64Go, ElementsUint64Plain, "selection.go")
+var ElementsUint64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Group(1, 1, 1).Source("Elements_uint64", nil, support.Params{}.Matrix("c", "ulong", 8).ConstSlice("a", "ulong", 8).ConstSlice("mask", "uchar", 1).ConstSlice("counts", "int", 4).Scalar("per", "long", 8), ElementsUint64Go, ElementsUint64Plain, "selection.go")
+}}
 
 //go:embed kernels_tandem.zip
 var kernelsFile string
 
-var kernelsPacked = support.Packed{Fresh: kernelsFresh, PTX: support.PTX(kernelsFile), Text: support.Texts(kernelsFile), Native: nativecode.Kernels}
+var kernelsPacked = support.Packed{Fresh: kernelsFresh, PTX: support.PTX(kernelsFile), Text: support.Texts(kernelsFile)}
 
 //go:embed moves.go selection.go
 var kernelsText embed.FS
@@ -297,7 +321,7 @@ func PlaceUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:301
+//line kernels_tandem.go:325
 	}
 	return nil
 }
@@ -383,7 +407,7 @@ func PlaceUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:387
+//line kernels_tandem.go:411
 	}
 	return nil
 }
@@ -444,7 +468,7 @@ func PlaceShortUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:448
+//line kernels_tandem.go:472
 	}
 	return nil
 }
@@ -505,7 +529,7 @@ func PlaceShortUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:509
+//line kernels_tandem.go:533
 	}
 	return nil
 }
@@ -554,7 +578,7 @@ func CheckGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:558
+//line kernels_tandem.go:582
 	}
 	return nil
 }
@@ -594,7 +618,7 @@ func CheckInOrderGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:598
+//line kernels_tandem.go:622
 	}
 	return nil
 }
@@ -656,7 +680,7 @@ func RowsUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:660
+//line kernels_tandem.go:684
 	}
 	return nil
 }
@@ -718,7 +742,7 @@ func RowsUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:722
+//line kernels_tandem.go:746
 	}
 	return nil
 }
@@ -755,7 +779,7 @@ func CountTrueGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:759
+//line kernels_tandem.go:783
 	}
 	return nil
 }
@@ -795,7 +819,7 @@ func NumbersGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:799
+//line kernels_tandem.go:823
 	}
 	return nil
 }
@@ -836,7 +860,7 @@ func ElementsUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:840
+//line kernels_tandem.go:864
 	}
 	return nil
 }
@@ -877,14 +901,14 @@ func ElementsUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:881
+//line kernels_tandem.go:905
 	}
 	return nil
 }
 
 func gpu_at(v_ gpu_Matrix__, k_ int64) int64 {
 	/*line moves.go:97*/ return int64(v_.Data_[k_*gpu_step(v_)])
-//line kernels_tandem.go:888
+//line kernels_tandem.go:912
 }
 
 func gpu_ends(index_ gpu_Matrix__, i_ int64, put_ bool) (int64, int64) {
@@ -898,7 +922,7 @@ func gpu_ends(index_ gpu_Matrix__, i_ int64, put_ bool) (int64, int64) {
 	}
 	t2_ := gpu_at(index_, i_)
 	/*line moves.go:141*/ return t2_, i_
-//line kernels_tandem.go:902
+//line kernels_tandem.go:926
 }
 
 func gpu_before(counts_ []int32, o_ int64) int64 {
@@ -911,7 +935,7 @@ func gpu_before(counts_ []int32, o_ int64) int64 {
 		n_ = n_ + int64(v_)
 	}
 	return n_
-//line kernels_tandem.go:915
+//line kernels_tandem.go:939
 }
 
 func gpu_note(places_ *[64]int32, mask_ []uint8) int64 {
@@ -925,7 +949,7 @@ func gpu_note(places_ *[64]int32, mask_ []uint8) int64 {
 		n_ = n_ + int64(v_)
 	}
 	return n_
-//line kernels_tandem.go:929
+//line kernels_tandem.go:953
 }
 
 func gpu_step(v_ gpu_Matrix__) int64 {
@@ -933,7 +957,7 @@ func gpu_step(v_ gpu_Matrix__) int64 {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:937
+//line kernels_tandem.go:961
 }
 
 func gpu_step_(v_ gpu_Matrix) int64 {
@@ -941,7 +965,7 @@ func gpu_step_(v_ gpu_Matrix) int64 {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:945
+//line kernels_tandem.go:969
 }
 
 func gpu_step__(v_ gpu_Matrix_) int64 {
@@ -949,5 +973,5 @@ func gpu_step__(v_ gpu_Matrix_) int64 {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:953
+//line kernels_tandem.go:977
 }

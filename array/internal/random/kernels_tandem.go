@@ -31,27 +31,37 @@ func LaunchFill[T interface{ float32 | float64 | int32 }, M interface {
 }
 
 var FillKernels = support.Kernels{
-	{Types: []any{*new(float32), *new(Uniform32)}, Kernel: FillFloat32Uniform32Kernel},
-	{Types: []any{*new(float64), *new(Uniform64)}, Kernel: FillFloat64Uniform64Kernel},
-	{Types: []any{*new(float32), *new(Normal32)}, Kernel: FillFloat32Normal32Kernel},
-	{Types: []any{*new(float64), *new(Normal64)}, Kernel: FillFloat64Normal64Kernel},
-	{Types: []any{*new(int32), *new(Integers)}, Kernel: FillInt32IntegersKernel},
+	{Types: []any{float32(0), Uniform32{}}, Kernel: &FillFloat32Uniform32Kernel},
+	{Types: []any{float64(0), Uniform64{}}, Kernel: &FillFloat64Uniform64Kernel},
+	{Types: []any{float32(0), Normal32{}}, Kernel: &FillFloat32Normal32Kernel},
+	{Types: []any{float64(0), Normal64{}}, Kernel: &FillFloat64Normal64Kernel},
+	{Types: []any{int32(0), Integers{}}, Kernel: &FillInt32IntegersKernel},
 }
 
-var FillFloat32Uniform32Kernel = kernelsPacked.Source("Fill_float32_Uniform32", "1d4e77fa1c2cc515094a2feb193ea1b2", support.Params{}.Matrix("c", "float", 4).Scalar("s.Key", "ulong", 8).Scalar("s.Stream", "ulong", 8).Scalar("r.low", "uint", 4).Scalar("r.span", "uint", 4).Scalar("r.uneven", "uint", 4), FillFloat32Uniform32Go, FillFloat32Uniform32Plain, "random.go")
+var FillFloat32Uniform32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("Fill_float32_Uniform32", nativecode.Code_fill.Of("Fill_float32_Uniform32", "1d4e77fa1c2cc515094a2feb193ea1b2"), support.Params{}.Matrix("c", "float", 4).Scalar("s.Key", "ulong", 8).Scalar("s.Stream", "ulong", 8).Scalar("r.low", "uint", 4).Scalar("r.span", "uint", 4).Scalar("r.uneven", "uint", 4), FillFloat32Uniform32Go, FillFloat32Uniform32Plain, "random.go")
+}}
 
-var FillFloat64Uniform64Kernel = kernelsPacked.Source("Fill_float64_Uniform64", "89aded771666ee7ef8e855601ff65586", support.Params{}.Matrix("c", "double", 8).Scalar("s.Key", "ulong", 8).Scalar("s.Stream", "ulong", 8).Scalar("r.low", "uint", 4).Scalar("r.span", "uint", 4).Scalar("r.uneven", "uint", 4), FillFloat64Uniform64Go, FillFloat64Uniform64Plain, "random.go")
+var FillFloat64Uniform64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("Fill_float64_Uniform64", nativecode.Code_fill.Of("Fill_float64_Uniform64", "89aded771666ee7ef8e855601ff65586"), support.Params{}.Matrix("c", "double", 8).Scalar("s.Key", "ulong", 8).Scalar("s.Stream", "ulong", 8).Scalar("r.low", "uint", 4).Scalar("r.span", "uint", 4).Scalar("r.uneven", "uint", 4), FillFloat64Uniform64Go, FillFloat64Uniform64Plain, "random.go")
+}}
 
-var FillFloat32Normal32Kernel = kernelsPacked.Source("Fill_float32_Normal32", "d3465e1ff99b660705485eaab00b7c87", support.Params{}.Matrix("c", "float", 4).Scalar("s.Key", "ulong", 8).Scalar("s.Stream", "ulong", 8).Scalar("r.low", "uint", 4).Scalar("r.span", "uint", 4).Scalar("r.uneven", "uint", 4), FillFloat32Normal32Go, FillFloat32Normal32Plain, "random.go")
+var FillFloat32Normal32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("Fill_float32_Normal32", nativecode.Code_fill.Of("Fill_float32_Normal32", "d3465e1ff99b660705485eaab00b7c87"), support.Params{}.Matrix("c", "float", 4).Scalar("s.Key", "ulong", 8).Scalar("s.Stream", "ulong", 8).Scalar("r.low", "uint", 4).Scalar("r.span", "uint", 4).Scalar("r.uneven", "uint", 4), FillFloat32Normal32Go, FillFloat32Normal32Plain, "random.go")
+}}
 
-var FillFloat64Normal64Kernel = kernelsPacked.Source("Fill_float64_Normal64", "82faa8b137b18ed995c166277cb6541f", support.Params{}.Matrix("c", "double", 8).Scalar("s.Key", "ulong", 8).Scalar("s.Stream", "ulong", 8).Scalar("r.low", "uint", 4).Scalar("r.span", "uint", 4).Scalar("r.uneven", "uint", 4), FillFloat64Normal64Go, FillFloat64Normal64Plain, "random.go", "../../../rmath/log.go", "../../../rmath/trig.go")
+var FillFloat64Normal64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("Fill_float64_Normal64", nativecode.Code_fill.Of("Fill_float64_Normal64", "82faa8b137b18ed995c166277cb6541f"), support.Params{}.Matrix("c", "double", 8).Scalar("s.Key", "ulong", 8).Scalar("s.Stream", "ulong", 8).Scalar("r.low", "uint", 4).Scalar("r.span", "uint", 4).Scalar("r.uneven", "uint", 4), FillFloat64Normal64Go, FillFloat64Normal64Plain, "random.go", "../../../rmath/log.go", "../../../rmath/trig.go")
+}}
 
-var FillInt32IntegersKernel = kernelsPacked.Source("Fill_int32_Integers", "e2b238f8244f90d5e52ba7754cd10a68", support.Params{}.Matrix("c", "int", 4).Scalar("s.Key", "ulong", 8).Scalar("s.Stream", "ulong", 8).Scalar("r.low", "uint", 4).Scalar("r.span", "uint", 4).Scalar("r.uneven", "uint", 4), FillInt32IntegersGo, FillInt32IntegersPlain, "random.go")
+var FillInt32IntegersKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("Fill_int32_Integers", nativecode.Code_fill.Of("Fill_int32_Integers", "e2b238f8244f90d5e52ba7754cd10a68"), support.Params{}.Matrix("c", "int", 4).Scalar("s.Key", "ulong", 8).Scalar("s.Stream", "ulong", 8).Scalar("r.low", "uint", 4).Scalar("r.span", "uint", 4).Scalar("r.uneven", "uint", 4), FillInt32IntegersGo, FillInt32IntegersPlain, "random.go")
+}}
 
 //go:embed kernels_tandem.zip
 var kernelsFile string
 
-var kernelsPacked = support.Packed{Fresh: kernelsFresh, PTX: support.PTX(kernelsFile), Text: support.Texts(kernelsFile), Native: nativecode.Kernels}
+var kernelsPacked = support.Packed{Fresh: kernelsFresh, PTX: support.PTX(kernelsFile), Text: support.Texts(kernelsFile)}
 
 //go:embed random.go
 var kernelsText embed.FS
@@ -208,7 +218,7 @@ func FillFloat32Uniform32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:212
+//line kernels_tandem.go:222
 	}
 	return nil
 }
@@ -276,7 +286,7 @@ func FillFloat64Uniform64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:280
+//line kernels_tandem.go:290
 	}
 	return nil
 }
@@ -352,7 +362,7 @@ func FillFloat32Normal32Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:356
+//line kernels_tandem.go:366
 	}
 	return nil
 }
@@ -420,7 +430,7 @@ func FillFloat64Normal64Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:424
+//line kernels_tandem.go:434
 	}
 	return nil
 }
@@ -496,7 +506,7 @@ func FillInt32IntegersGo(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:500
+//line kernels_tandem.go:510
 	}
 	return nil
 }
@@ -512,14 +522,14 @@ func gpu_numbers(t_ gpu_Uniform32, s_ gpu_Source, b_ int64, t2_ gpu_Range) (floa
 	_ = x3_
 	/*line random.go:84*/ w0_, w1_, w2_, w3_ := gpu_block(s_, b_, uint32(0))
 	return gpu_upper24(w0_), gpu_upper24(w1_), gpu_upper24(w2_), gpu_upper24(w3_)
-//line kernels_tandem.go:516
+//line kernels_tandem.go:526
 }
 
 func gpu_put(row_ []float32, j_ int64, x_ float32) {
 	/*line random.go:73*/ if (j_ >= int64(0)) && (j_ < int64(len(row_))) {
 		row_[j_] = x_
 	}
-//line kernels_tandem.go:523
+//line kernels_tandem.go:533
 }
 
 func gpu_numbers_(t_ gpu_Uniform64, s_ gpu_Source, b_ int64, t2_ gpu_Range) (float64, float64, float64, float64) {
@@ -533,14 +543,14 @@ func gpu_numbers_(t_ gpu_Uniform64, s_ gpu_Source, b_ int64, t2_ gpu_Range) (flo
 	_ = x3_
 	/*line random.go:97*/ w0_, w1_, w2_, w3_ := gpu_block(s_, b_, uint32(0))
 	return gpu_upper53(w0_, w1_), gpu_upper53(w2_, w3_), float64(0), float64(0)
-//line kernels_tandem.go:537
+//line kernels_tandem.go:547
 }
 
 func gpu_put_(row_ []float64, j_ int64, x_ float64) {
 	/*line random.go:73*/ if (j_ >= int64(0)) && (j_ < int64(len(row_))) {
 		row_[j_] = x_
 	}
-//line kernels_tandem.go:544
+//line kernels_tandem.go:554
 }
 
 func gpu_numbers__(t_ gpu_Normal32, s_ gpu_Source, b_ int64, t2_ gpu_Range) (float32, float32, float32, float32) {
@@ -556,7 +566,7 @@ func gpu_numbers__(t_ gpu_Normal32, s_ gpu_Source, b_ int64, t2_ gpu_Range) (flo
 	/*line random.go:113*/ x2_ = t9_
 	/*line random.go:113*/ x3_ = t10_
 	return x0_, x1_, x2_, x3_
-//line kernels_tandem.go:560
+//line kernels_tandem.go:570
 }
 
 func gpu_numbers___(t_ gpu_Normal64, s_ gpu_Source, b_ int64, t2_ gpu_Range) (float64, float64, float64, float64) {
@@ -571,7 +581,7 @@ func gpu_numbers___(t_ gpu_Normal64, s_ gpu_Source, b_ int64, t2_ gpu_Range) (fl
 	/*line random.go:124*/ x0_ = t7_
 	/*line random.go:124*/ x1_ = t8_
 	return x0_, x1_, float64(0), float64(0)
-//line kernels_tandem.go:575
+//line kernels_tandem.go:585
 }
 
 func gpu_numbers____(t_ gpu_Integers, s_ gpu_Source, b_ int64, r_ gpu_Range) (int32, int32, int32, int32) {
@@ -596,14 +606,14 @@ func gpu_numbers____(t_ gpu_Integers, s_ gpu_Source, b_ int64, r_ gpu_Range) (in
 		/*line random.go:157*/ w3_ = t13_
 	}
 	return gpu_of(r_, w0_), gpu_of(r_, w1_), gpu_of(r_, w2_), gpu_of(r_, w3_)
-//line kernels_tandem.go:600
+//line kernels_tandem.go:610
 }
 
 func gpu_put__(row_ []int32, j_ int64, x_ int32) {
 	/*line random.go:73*/ if (j_ >= int64(0)) && (j_ < int64(len(row_))) {
 		row_[j_] = x_
 	}
-//line kernels_tandem.go:607
+//line kernels_tandem.go:617
 }
 
 func gpu_block(s_ gpu_Source, b_ int64, attempt_ uint32) (uint32, uint32, uint32, uint32) {
@@ -618,18 +628,18 @@ func gpu_block(s_ gpu_Source, b_ int64, attempt_ uint32) (uint32, uint32, uint32
 //line random.go:28
 	t_, t2_, t3_, t4_ := gpu_philox(uint32(b_), uint32((uint64(b_)>>(32)))|(attempt_<<(16)), uint32(s_.Stream_), uint32((s_.Stream_ >> (32))), uint32(s_.Key_), uint32((s_.Key_ >> (32))))
 	/*line random.go:28*/ return t_, t2_, t3_, t4_
-//line kernels_tandem.go:622
+//line kernels_tandem.go:632
 }
 
 func gpu_upper24(w_ uint32) float32 {
 	/*line random.go:88*/ return float32(float32(int32((w_ >> (8)))) * float32(5.9604645e-08))
-//line kernels_tandem.go:627
+//line kernels_tandem.go:637
 }
 
 func gpu_upper53(lo_ uint32, hi_ uint32) float64 {
 //line random.go:102
 	return float64(float64(hi_)*float64(2.3283064365386963e-10)) + float64(float64((lo_>>(11)))*float64(1.1102230246251565e-16))
-//line kernels_tandem.go:633
+//line kernels_tandem.go:643
 }
 
 func gpu_pair(u_ float32, angle_ float32) (float32, float32) {
@@ -639,7 +649,7 @@ func gpu_pair(u_ float32, angle_ float32) (float32, float32) {
 	_ = y_
 	/*line random.go:130*/ r_ := float32(math.Sqrt(float64(float32(float32(-2) * f32.Log(u_)))))
 	return float32(r_ * f32.CosPi(angle_)), float32(r_ * f32.SinPi(angle_))
-//line kernels_tandem.go:643
+//line kernels_tandem.go:653
 }
 
 func gpu_pair_(u_ float64, angle_ float64) (float64, float64) {
@@ -649,12 +659,12 @@ func gpu_pair_(u_ float64, angle_ float64) (float64, float64) {
 	_ = y_
 	/*line random.go:130*/ r_ := math.Sqrt(float64(float64(-2) * rmath.Log(u_)))
 	return float64(r_ * rmath.CosPi(angle_)), float64(r_ * rmath.SinPi(angle_))
-//line kernels_tandem.go:653
+//line kernels_tandem.go:663
 }
 
 func gpu_refuses(r_ gpu_Range, w_ uint32) bool {
 	/*line random.go:162*/ return (w_ * r_.span_) < r_.uneven_
-//line kernels_tandem.go:658
+//line kernels_tandem.go:668
 }
 
 func gpu_orNext(r_ gpu_Range, w_ uint32, next_ uint32) uint32 {
@@ -662,12 +672,12 @@ func gpu_orNext(r_ gpu_Range, w_ uint32, next_ uint32) uint32 {
 		return next_
 	}
 	return w_
-//line kernels_tandem.go:666
+//line kernels_tandem.go:676
 }
 
 func gpu_of(r_ gpu_Range, w_ uint32) int32 {
 	/*line random.go:171*/ return r_.low_ + int32(((uint64(w_) * uint64(r_.span_)) >> (32)))
-//line kernels_tandem.go:671
+//line kernels_tandem.go:681
 }
 
 func gpu_philox(c0_ uint32, c1_ uint32, c2_ uint32, c3_ uint32, k0_ uint32, k1_ uint32) (uint32, uint32, uint32, uint32) {
@@ -694,5 +704,5 @@ func gpu_philox(c0_ uint32, c1_ uint32, c2_ uint32, c3_ uint32, k0_ uint32, k1_ 
 		k1_ = k1_ + uint32(3144134277)
 	}
 	return c0_, c1_, c2_, c3_
-//line kernels_tandem.go:698
+//line kernels_tandem.go:708
 }

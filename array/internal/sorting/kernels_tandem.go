@@ -29,19 +29,27 @@ func LaunchPack[E interface{ uint8 | uint32 | uint64 }, P interface{ uint64 | ui
 }
 
 var PackKernels = support.Kernels{
-	{Types: []any{*new(uint8), *new(uint64)}, Kernel: PackUint8Uint64Kernel},
-	{Types: []any{*new(uint32), *new(uint32)}, Kernel: PackUint32Uint32Kernel},
-	{Types: []any{*new(uint32), *new(uint64)}, Kernel: PackUint32Uint64Kernel},
-	{Types: []any{*new(uint64), *new(uint64)}, Kernel: PackUint64Uint64Kernel},
+	{Types: []any{uint8(0), uint64(0)}, Kernel: &PackUint8Uint64Kernel},
+	{Types: []any{uint32(0), uint32(0)}, Kernel: &PackUint32Uint32Kernel},
+	{Types: []any{uint32(0), uint64(0)}, Kernel: &PackUint32Uint64Kernel},
+	{Types: []any{uint64(0), uint64(0)}, Kernel: &PackUint64Uint64Kernel},
 }
 
-var PackUint8Uint64Kernel = kernelsPacked.Source("Pack_uint8_uint64", "3e9f133d645be45749f9e58d305679be", support.Params{}.Slice("pairs", "ulong", 8).ConstMatrix("a", "uchar", 1).Scalar("line", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8), PackUint8Uint64Go, PackUint8Uint64Plain, "keys.go")
+var PackUint8Uint64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("Pack_uint8_uint64", nativecode.Code_pack.Of("Pack_uint8_uint64", "3e9f133d645be45749f9e58d305679be"), support.Params{}.Slice("pairs", "ulong", 8).ConstMatrix("a", "uchar", 1).Scalar("line", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8), PackUint8Uint64Go, PackUint8Uint64Plain, "keys.go")
+}}
 
-var PackUint32Uint32Kernel = kernelsPacked.Source("Pack_uint32_uint32", "8cec3ddc7d963f9845a8701be52ad13b", support.Params{}.Slice("pairs", "uint", 4).ConstMatrix("a", "uint", 4).Scalar("line", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8), PackUint32Uint32Go, PackUint32Uint32Plain, "keys.go")
+var PackUint32Uint32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("Pack_uint32_uint32", nativecode.Code_pack.Of("Pack_uint32_uint32", "8cec3ddc7d963f9845a8701be52ad13b"), support.Params{}.Slice("pairs", "uint", 4).ConstMatrix("a", "uint", 4).Scalar("line", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8), PackUint32Uint32Go, PackUint32Uint32Plain, "keys.go")
+}}
 
-var PackUint32Uint64Kernel = kernelsPacked.Source("Pack_uint32_uint64", "0d9451746d52383c36f23a9c722ce684", support.Params{}.Slice("pairs", "ulong", 8).ConstMatrix("a", "uint", 4).Scalar("line", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8), PackUint32Uint64Go, PackUint32Uint64Plain, "keys.go")
+var PackUint32Uint64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("Pack_uint32_uint64", nativecode.Code_pack.Of("Pack_uint32_uint64", "0d9451746d52383c36f23a9c722ce684"), support.Params{}.Slice("pairs", "ulong", 8).ConstMatrix("a", "uint", 4).Scalar("line", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8), PackUint32Uint64Go, PackUint32Uint64Plain, "keys.go")
+}}
 
-var PackUint64Uint64Kernel = kernelsPacked.Source("Pack_uint64_uint64", "b56c3a38d28e20a5e02fa9ca317bec17", support.Params{}.Slice("pairs", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("line", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8), PackUint64Uint64Go, PackUint64Uint64Plain, "keys.go")
+var PackUint64Uint64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("Pack_uint64_uint64", nativecode.Code_pack.Of("Pack_uint64_uint64", "b56c3a38d28e20a5e02fa9ca317bec17"), support.Params{}.Slice("pairs", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("line", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8), PackUint64Uint64Go, PackUint64Uint64Plain, "keys.go")
+}}
 
 // LaunchRepack runs [Repack] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -62,13 +70,17 @@ func LaunchRepack[E interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[uint64],
 }
 
 var RepackKernels = support.Kernels{
-	{Types: []any{*new(uint32)}, Kernel: RepackUint32Kernel},
-	{Types: []any{*new(uint64)}, Kernel: RepackUint64Kernel},
+	{Types: []any{uint32(0)}, Kernel: &RepackUint32Kernel},
+	{Types: []any{uint64(0)}, Kernel: &RepackUint64Kernel},
 }
 
-var RepackUint32Kernel = kernelsPacked.Source("Repack_uint32", "3da69bfa47d0991061e4e4c078d75158", support.Params{}.Slice("pairs", "ulong", 8).ConstSlice("others", "ulong", 8).ConstMatrix("a", "uint", 4).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8).Scalar("places", "uint", 4), RepackUint32Go, RepackUint32Plain, "keys.go")
+var RepackUint32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("Repack_uint32", nativecode.Code_repack.Of("Repack_uint32", "3da69bfa47d0991061e4e4c078d75158"), support.Params{}.Slice("pairs", "ulong", 8).ConstSlice("others", "ulong", 8).ConstMatrix("a", "uint", 4).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8).Scalar("places", "uint", 4), RepackUint32Go, RepackUint32Plain, "keys.go")
+}}
 
-var RepackUint64Kernel = kernelsPacked.Source("Repack_uint64", "a29bcc8f502024d5c6b117e850a0902e", support.Params{}.Slice("pairs", "ulong", 8).ConstSlice("others", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8).Scalar("places", "uint", 4), RepackUint64Go, RepackUint64Plain, "keys.go")
+var RepackUint64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("Repack_uint64", nativecode.Code_repack.Of("Repack_uint64", "a29bcc8f502024d5c6b117e850a0902e"), support.Params{}.Slice("pairs", "ulong", 8).ConstSlice("others", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("shift", "ulong", 8).Scalar("places", "uint", 4), RepackUint64Go, RepackUint64Plain, "keys.go")
+}}
 
 // LaunchUnpack runs [Unpack] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -86,16 +98,22 @@ func LaunchUnpack[E interface{ uint32 | uint64 }, P interface{ uint32 | uint64 }
 }
 
 var UnpackKernels = support.Kernels{
-	{Types: []any{*new(uint32), *new(uint32)}, Kernel: UnpackUint32Uint32Kernel},
-	{Types: []any{*new(uint32), *new(uint64)}, Kernel: UnpackUint32Uint64Kernel},
-	{Types: []any{*new(uint64), *new(uint64)}, Kernel: UnpackUint64Uint64Kernel},
+	{Types: []any{uint32(0), uint32(0)}, Kernel: &UnpackUint32Uint32Kernel},
+	{Types: []any{uint32(0), uint64(0)}, Kernel: &UnpackUint32Uint64Kernel},
+	{Types: []any{uint64(0), uint64(0)}, Kernel: &UnpackUint64Uint64Kernel},
 }
 
-var UnpackUint32Uint32Kernel = kernelsPacked.Source("Unpack_uint32_uint32", "c2bed39defb4e814168720edd4c282b1", support.Params{}.Matrix("c", "uint", 4).ConstSlice("pairs", "uint", 4).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8), UnpackUint32Uint32Go, UnpackUint32Uint32Plain, "keys.go")
+var UnpackUint32Uint32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("Unpack_uint32_uint32", nativecode.Code_unpack.Of("Unpack_uint32_uint32", "c2bed39defb4e814168720edd4c282b1"), support.Params{}.Matrix("c", "uint", 4).ConstSlice("pairs", "uint", 4).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8), UnpackUint32Uint32Go, UnpackUint32Uint32Plain, "keys.go")
+}}
 
-var UnpackUint32Uint64Kernel = kernelsPacked.Source("Unpack_uint32_uint64", "4c6438a304b0b820639ae3c316bd3986", support.Params{}.Matrix("c", "uint", 4).ConstSlice("pairs", "ulong", 8).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8), UnpackUint32Uint64Go, UnpackUint32Uint64Plain, "keys.go")
+var UnpackUint32Uint64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("Unpack_uint32_uint64", nativecode.Code_unpack.Of("Unpack_uint32_uint64", "4c6438a304b0b820639ae3c316bd3986"), support.Params{}.Matrix("c", "uint", 4).ConstSlice("pairs", "ulong", 8).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8), UnpackUint32Uint64Go, UnpackUint32Uint64Plain, "keys.go")
+}}
 
-var UnpackUint64Uint64Kernel = kernelsPacked.Source("Unpack_uint64_uint64", "1501eb2861384e32b1093acd3074842e", support.Params{}.Matrix("c", "ulong", 8).ConstSlice("pairs", "ulong", 8).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8), UnpackUint64Uint64Go, UnpackUint64Uint64Plain, "keys.go")
+var UnpackUint64Uint64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("Unpack_uint64_uint64", nativecode.Code_unpack.Of("Unpack_uint64_uint64", "1501eb2861384e32b1093acd3074842e"), support.Params{}.Matrix("c", "ulong", 8).ConstSlice("pairs", "ulong", 8).Scalar("n", "long", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8), UnpackUint64Uint64Go, UnpackUint64Uint64Plain, "keys.go")
+}}
 
 // LaunchFirsts runs [Firsts] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -107,24 +125,30 @@ func LaunchFirsts[E interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[uint8], 
 }
 
 var FirstsKernels = support.Kernels{
-	{Types: []any{*new(uint32)}, Kernel: FirstsUint32Kernel},
-	{Types: []any{*new(uint64)}, Kernel: FirstsUint64Kernel},
+	{Types: []any{uint32(0)}, Kernel: &FirstsUint32Kernel},
+	{Types: []any{uint64(0)}, Kernel: &FirstsUint64Kernel},
 }
 
-var FirstsUint32Kernel = kernelsPacked.Source("Firsts_uint32", "7a7079d41061f468e1b0ce4d52d85107", support.Params{}.Slice("first", "uchar", 1).ConstSlice("x", "uint", 4), FirstsUint32Go, FirstsUint32Plain, "keys.go")
+var FirstsUint32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("Firsts_uint32", nativecode.Code_firsts.Of("Firsts_uint32", "7a7079d41061f468e1b0ce4d52d85107"), support.Params{}.Slice("first", "uchar", 1).ConstSlice("x", "uint", 4), FirstsUint32Go, FirstsUint32Plain, "keys.go")
+}}
 
-var FirstsUint64Kernel = kernelsPacked.Source("Firsts_uint64", "6e786bcf4bce6d64af30f87d5a7d29ac", support.Params{}.Slice("first", "uchar", 1).ConstSlice("x", "ulong", 8), FirstsUint64Go, FirstsUint64Plain, "keys.go")
+var FirstsUint64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("Firsts_uint64", nativecode.Code_firsts.Of("Firsts_uint64", "6e786bcf4bce6d64af30f87d5a7d29ac"), support.Params{}.Slice("first", "uchar", 1).ConstSlice("x", "ulong", 8), FirstsUint64Go, FirstsUint64Plain, "keys.go")
+}}
 
 // LaunchReplace runs [Replace] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchReplace[Arg1 linalg.KernelArg[uint64], Arg2 linalg.KernelArg[uint64]](s *linalg.Session, grid backend.Grid, pairs Arg1, keys Arg2) error {
-	call := launch.New(s, ReplaceKernel, grid)
+	call := launch.New(s, ReplaceKernel.Source(), grid)
 	launch.Slice[uint64](&call, "pairs", pairs)
 	launch.Slice[uint64](&call, "keys", keys)
 	return call.Launch()
 }
 
-var ReplaceKernel = kernelsPacked.Source("Replace_kernel", "d8a7f07f4648f263ade3ece473fa987b", support.Params{}.Slice("pairs", "ulong", 8).ConstSlice("keys", "ulong", 8), ReplaceGo, ReplacePlain, "keys.go")
+var ReplaceKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("Replace_kernel", nativecode.Code_replace.Of("Replace_kernel", "d8a7f07f4648f263ade3ece473fa987b"), support.Params{}.Slice("pairs", "ulong", 8).ConstSlice("keys", "ulong", 8), ReplaceGo, ReplacePlain, "keys.go")
+}}
 
 // LaunchNetwork runs [Network] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -136,13 +160,17 @@ func LaunchNetwork[P interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[P]](s *
 }
 
 var NetworkKernels = support.Kernels{
-	{Types: []any{*new(uint32)}, Kernel: NetworkUint32Kernel},
-	{Types: []any{*new(uint64)}, Kernel: NetworkUint64Kernel},
+	{Types: []any{uint32(0)}, Kernel: &NetworkUint32Kernel},
+	{Types: []any{uint64(0)}, Kernel: &NetworkUint64Kernel},
 }
 
-var NetworkUint32Kernel = kernelsPacked.Group(16, 1, 1).Source("Network_uint32", "7b189b135be59f59486efa2d7a474ae6", support.Params{}.Slice("pairs", "uint", 4).Scalar("n", "long", 8), NetworkUint32Go, NetworkUint32Plain, "network.go")
+var NetworkUint32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Group(16, 1, 1).Source("Network_uint32", nativecode.Code_network.Of("Network_uint32", "7b189b135be59f59486efa2d7a474ae6"), support.Params{}.Slice("pairs", "uint", 4).Scalar("n", "long", 8), NetworkUint32Go, NetworkUint32Plain, "network.go")
+}}
 
-var NetworkUint64Kernel = kernelsPacked.Group(16, 1, 1).Source("Network_uint64", "904402691bc7d8e1da585b2ac53a3f09", support.Params{}.Slice("pairs", "ulong", 8).Scalar("n", "long", 8), NetworkUint64Go, NetworkUint64Plain, "network.go")
+var NetworkUint64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Group(16, 1, 1).Source("Network_uint64", nativecode.Code_network.Of("Network_uint64", "904402691bc7d8e1da585b2ac53a3f09"), support.Params{}.Slice("pairs", "ulong", 8).Scalar("n", "long", 8), NetworkUint64Go, NetworkUint64Plain, "network.go")
+}}
 
 // LaunchCountChunks runs [CountChunks] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -157,13 +185,17 @@ func LaunchCountChunks[P interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[int
 }
 
 var CountChunksKernels = support.Kernels{
-	{Types: []any{*new(uint32)}, Kernel: CountChunksUint32Kernel},
-	{Types: []any{*new(uint64)}, Kernel: CountChunksUint64Kernel},
+	{Types: []any{uint32(0)}, Kernel: &CountChunksUint32Kernel},
+	{Types: []any{uint64(0)}, Kernel: &CountChunksUint64Kernel},
 }
 
-var CountChunksUint32Kernel = kernelsPacked.Group(1, 1, 1).Source("CountChunks_uint32", "", support.Params{}.Slice("counts", "int", 4).ConstSlice("x", "uint", 4).Scalar("n", "long", 8).Scalar("per", "long", 8).Scalar("shift", "ulong", 8), CountChunksUint32Go, CountChunksUint32Plain, "radix.go")
+var CountChunksUint32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Group(1, 1, 1).Source("CountChunks_uint32", nil, support.Params{}.Slice("counts", "int", 4).ConstSlice("x", "uint", 4).Scalar("n", "long", 8).Scalar("per", "long", 8).Scalar("shift", "ulong", 8), CountChunksUint32Go, CountChunksUint32Plain, "radix.go")
+}}
 
-var CountChunksUint64Kernel = kernelsPacked.Group(1, 1, 1).Source("CountChunks_uint64", "", support.Params{}.Slice("counts", "int", 4).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("per", "long", 8).Scalar("shift", "ulong", 8), CountChunksUint64Go, CountChunksUint64Plain, "radix.go")
+var CountChunksUint64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Group(1, 1, 1).Source("CountChunks_uint64", nil, support.Params{}.Slice("counts", "int", 4).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("per", "long", 8).Scalar("shift", "ulong", 8), CountChunksUint64Go, CountChunksUint64Plain, "radix.go")
+}}
 
 // LaunchMoveChunks runs [MoveChunks] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -179,24 +211,30 @@ func LaunchMoveChunks[P interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[P], 
 }
 
 var MoveChunksKernels = support.Kernels{
-	{Types: []any{*new(uint32)}, Kernel: MoveChunksUint32Kernel},
-	{Types: []any{*new(uint64)}, Kernel: MoveChunksUint64Kernel},
+	{Types: []any{uint32(0)}, Kernel: &MoveChunksUint32Kernel},
+	{Types: []any{uint64(0)}, Kernel: &MoveChunksUint64Kernel},
 }
 
-var MoveChunksUint32Kernel = kernelsPacked.Group(1, 1, 1).Source("MoveChunks_uint32", "", support.Params{}.Slice("y", "uint", 4).Slice("counts", "int", 4).ConstSlice("x", "uint", 4).Scalar("n", "long", 8).Scalar("per", "long", 8).Scalar("shift", "ulong", 8), MoveChunksUint32Go, MoveChunksUint32Plain, "radix.go")
+var MoveChunksUint32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Group(1, 1, 1).Source("MoveChunks_uint32", nil, support.Params{}.Slice("y", "uint", 4).Slice("counts", "int", 4).ConstSlice("x", "uint", 4).Scalar("n", "long", 8).Scalar("per", "long", 8).Scalar("shift", "ulong", 8), MoveChunksUint32Go, MoveChunksUint32Plain, "radix.go")
+}}
 
-var MoveChunksUint64Kernel = kernelsPacked.Group(1, 1, 1).Source("MoveChunks_uint64", "", support.Params{}.Slice("y", "ulong", 8).Slice("counts", "int", 4).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("per", "long", 8).Scalar("shift", "ulong", 8), MoveChunksUint64Go, MoveChunksUint64Plain, "radix.go")
+var MoveChunksUint64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Group(1, 1, 1).Source("MoveChunks_uint64", nil, support.Params{}.Slice("y", "ulong", 8).Slice("counts", "int", 4).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("per", "long", 8).Scalar("shift", "ulong", 8), MoveChunksUint64Go, MoveChunksUint64Plain, "radix.go")
+}}
 
 // LaunchSum runs [Sum] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchSum[Arg1 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, counts Arg1, n int) error {
-	call := launch.New(s, SumKernel, grid)
+	call := launch.New(s, SumKernel.Source(), grid)
 	launch.Slice[int32](&call, "counts", counts)
 	call.Scalar(support.Arg(int64(n)))
 	return call.Launch()
 }
 
-var SumKernel = kernelsPacked.Group(256, 1, 1).Source("Sum_kernel", "1526b2172e1861c02b64d4a08eb53240", support.Params{}.Slice("counts", "int", 4).Scalar("n", "long", 8), SumGo, SumPlain, "radix.go")
+var SumKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Group(256, 1, 1).Source("Sum_kernel", nativecode.Code_sum.Of("Sum_kernel", "1526b2172e1861c02b64d4a08eb53240"), support.Params{}.Slice("counts", "int", 4).Scalar("n", "long", 8), SumGo, SumPlain, "radix.go")
+}}
 
 // LaunchCountTiles runs [CountTiles] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -210,13 +248,17 @@ func LaunchCountTiles[P interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[int3
 }
 
 var CountTilesKernels = support.Kernels{
-	{Types: []any{*new(uint32)}, Kernel: CountTilesUint32Kernel},
-	{Types: []any{*new(uint64)}, Kernel: CountTilesUint64Kernel},
+	{Types: []any{uint32(0)}, Kernel: &CountTilesUint32Kernel},
+	{Types: []any{uint64(0)}, Kernel: &CountTilesUint64Kernel},
 }
 
-var CountTilesUint32Kernel = kernelsPacked.Group(128, 1, 1).Source("CountTiles_uint32", "b90a919e90b09cd23a521795da69d63c", support.Params{}.Slice("counts", "int", 4).ConstSlice("x", "uint", 4).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), CountTilesUint32Go, CountTilesUint32Plain, "radix.go")
+var CountTilesUint32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Group(128, 1, 1).Source("CountTiles_uint32", nativecode.Code_counttiles.Of("CountTiles_uint32", "b90a919e90b09cd23a521795da69d63c"), support.Params{}.Slice("counts", "int", 4).ConstSlice("x", "uint", 4).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), CountTilesUint32Go, CountTilesUint32Plain, "radix.go")
+}}
 
-var CountTilesUint64Kernel = kernelsPacked.Group(128, 1, 1).Source("CountTiles_uint64", "da46ea6f3f70da052edae4f7b88152e7", support.Params{}.Slice("counts", "int", 4).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), CountTilesUint64Go, CountTilesUint64Plain, "radix.go")
+var CountTilesUint64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Group(128, 1, 1).Source("CountTiles_uint64", nativecode.Code_counttiles.Of("CountTiles_uint64", "da46ea6f3f70da052edae4f7b88152e7"), support.Params{}.Slice("counts", "int", 4).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), CountTilesUint64Go, CountTilesUint64Plain, "radix.go")
+}}
 
 // LaunchMoveTiles runs [MoveTiles] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -231,18 +273,22 @@ func LaunchMoveTiles[P interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[P], A
 }
 
 var MoveTilesKernels = support.Kernels{
-	{Types: []any{*new(uint32)}, Kernel: MoveTilesUint32Kernel},
-	{Types: []any{*new(uint64)}, Kernel: MoveTilesUint64Kernel},
+	{Types: []any{uint32(0)}, Kernel: &MoveTilesUint32Kernel},
+	{Types: []any{uint64(0)}, Kernel: &MoveTilesUint64Kernel},
 }
 
-var MoveTilesUint32Kernel = kernelsPacked.Group(128, 1, 1).Source("MoveTiles_uint32", "ca9cb085a1944481f707c79b0e7d3d37", support.Params{}.Slice("y", "uint", 4).ConstSlice("counts", "int", 4).ConstSlice("x", "uint", 4).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), MoveTilesUint32Go, MoveTilesUint32Plain, "radix.go")
+var MoveTilesUint32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Group(128, 1, 1).Source("MoveTiles_uint32", nativecode.Code_movetiles.Of("MoveTiles_uint32", "ca9cb085a1944481f707c79b0e7d3d37"), support.Params{}.Slice("y", "uint", 4).ConstSlice("counts", "int", 4).ConstSlice("x", "uint", 4).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), MoveTilesUint32Go, MoveTilesUint32Plain, "radix.go")
+}}
 
-var MoveTilesUint64Kernel = kernelsPacked.Group(128, 1, 1).Source("MoveTiles_uint64", "9a49097835da2ceb547f7d6faa06ab5f", support.Params{}.Slice("y", "ulong", 8).ConstSlice("counts", "int", 4).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), MoveTilesUint64Go, MoveTilesUint64Plain, "radix.go")
+var MoveTilesUint64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Group(128, 1, 1).Source("MoveTiles_uint64", nativecode.Code_movetiles.Of("MoveTiles_uint64", "9a49097835da2ceb547f7d6faa06ab5f"), support.Params{}.Slice("y", "ulong", 8).ConstSlice("counts", "int", 4).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), MoveTilesUint64Go, MoveTilesUint64Plain, "radix.go")
+}}
 
 // LaunchRank runs [Rank] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchRank[Arg1 linalg.KernelArg[uint64], Arg2 linalg.KernelArg[uint64]](s *linalg.Session, grid backend.Grid, y Arg1, x Arg2, n int, shift uint) error {
-	call := launch.New(s, RankKernel, grid)
+	call := launch.New(s, RankKernel.Source(), grid)
 	launch.Slice[uint64](&call, "y", y)
 	launch.Slice[uint64](&call, "x", x)
 	call.Scalar(support.Arg(int64(n)))
@@ -250,7 +296,9 @@ func LaunchRank[Arg1 linalg.KernelArg[uint64], Arg2 linalg.KernelArg[uint64]](s 
 	return call.Launch()
 }
 
-var RankKernel = kernelsPacked.Source("Rank_kernel", "f5b3261f51775d3da2cad5ad2500cd19", support.Params{}.Slice("y", "ulong", 8).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), RankGo, RankPlain, "radix.go")
+var RankKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("Rank_kernel", nativecode.Code_rank.Of("Rank_kernel", "f5b3261f51775d3da2cad5ad2500cd19"), support.Params{}.Slice("y", "ulong", 8).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), RankGo, RankPlain, "radix.go")
+}}
 
 // LaunchSearch runs [Search] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -269,13 +317,17 @@ func LaunchSearch[E interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[int32], 
 }
 
 var SearchKernels = support.Kernels{
-	{Types: []any{*new(uint32)}, Kernel: SearchUint32Kernel},
-	{Types: []any{*new(uint64)}, Kernel: SearchUint64Kernel},
+	{Types: []any{uint32(0)}, Kernel: &SearchUint32Kernel},
+	{Types: []any{uint64(0)}, Kernel: &SearchUint64Kernel},
 }
 
-var SearchUint32Kernel = kernelsPacked.Group(256, 1, 1).Source("Search_uint32", "14d76422814a430352d95d57f62d1f45", support.Params{}.Matrix("c", "int", 4).ConstMatrix("edges", "uint", 4).ConstMatrix("a", "uint", 4).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("count", "uint", 4), SearchUint32Go, SearchUint32Plain, "search.go")
+var SearchUint32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Group(256, 1, 1).Source("Search_uint32", nativecode.Code_search.Of("Search_uint32", "14d76422814a430352d95d57f62d1f45"), support.Params{}.Matrix("c", "int", 4).ConstMatrix("edges", "uint", 4).ConstMatrix("a", "uint", 4).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("count", "uint", 4), SearchUint32Go, SearchUint32Plain, "search.go")
+}}
 
-var SearchUint64Kernel = kernelsPacked.Group(256, 1, 1).Source("Search_uint64", "80bd2bacb39a5cf9758a347568f4913e", support.Params{}.Matrix("c", "int", 4).ConstMatrix("edges", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("count", "uint", 4), SearchUint64Go, SearchUint64Plain, "search.go")
+var SearchUint64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Group(256, 1, 1).Source("Search_uint64", nativecode.Code_search.Of("Search_uint64", "80bd2bacb39a5cf9758a347568f4913e"), support.Params{}.Matrix("c", "int", 4).ConstMatrix("edges", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("count", "uint", 4), SearchUint64Go, SearchUint64Plain, "search.go")
+}}
 
 // LaunchSelect runs [Select] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -291,18 +343,22 @@ func LaunchSelect[P interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[uint64],
 }
 
 var SelectKernels = support.Kernels{
-	{Types: []any{*new(uint32)}, Kernel: SelectUint32Kernel},
-	{Types: []any{*new(uint64)}, Kernel: SelectUint64Kernel},
+	{Types: []any{uint32(0)}, Kernel: &SelectUint32Kernel},
+	{Types: []any{uint64(0)}, Kernel: &SelectUint64Kernel},
 }
 
-var SelectUint32Kernel = kernelsPacked.Group(1, 1, 1).Source("Select_uint32", "", support.Params{}.Slice("pairs", "ulong", 8).ConstSlice("keys", "uint", 4).Scalar("n", "long", 8).Scalar("k", "long", 8).Scalar("parts", "long", 8).Scalar("bits", "ulong", 8), SelectUint32Go, SelectUint32Plain, "select.go")
+var SelectUint32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Group(1, 1, 1).Source("Select_uint32", nil, support.Params{}.Slice("pairs", "ulong", 8).ConstSlice("keys", "uint", 4).Scalar("n", "long", 8).Scalar("k", "long", 8).Scalar("parts", "long", 8).Scalar("bits", "ulong", 8), SelectUint32Go, SelectUint32Plain, "select.go")
+}}
 
-var SelectUint64Kernel = kernelsPacked.Group(1, 1, 1).Source("Select_uint64", "", support.Params{}.Slice("pairs", "ulong", 8).ConstSlice("keys", "ulong", 8).Scalar("n", "long", 8).Scalar("k", "long", 8).Scalar("parts", "long", 8).Scalar("bits", "ulong", 8), SelectUint64Go, SelectUint64Plain, "select.go")
+var SelectUint64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Group(1, 1, 1).Source("Select_uint64", nil, support.Params{}.Slice("pairs", "ulong", 8).ConstSlice("keys", "ulong", 8).Scalar("n", "long", 8).Scalar("k", "long", 8).Scalar("parts", "long", 8).Scalar("bits", "ulong", 8), SelectUint64Go, SelectUint64Plain, "select.go")
+}}
 
 //go:embed kernels_tandem.zip
 var kernelsFile string
 
-var kernelsPacked = support.Packed{Fresh: kernelsFresh, PTX: support.PTX(kernelsFile), Text: support.Texts(kernelsFile), Native: nativecode.Kernels}
+var kernelsPacked = support.Packed{Fresh: kernelsFresh, PTX: support.PTX(kernelsFile), Text: support.Texts(kernelsFile)}
 
 //go:embed keys.go network.go radix.go search.go select.go
 var kernelsText embed.FS
@@ -430,7 +486,7 @@ func PackUint8Uint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 				}
 			}
 		}
-//line kernels_tandem.go:434
+//line kernels_tandem.go:490
 	}
 	return nil
 }
@@ -483,7 +539,7 @@ func PackUint32Uint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:487
+//line kernels_tandem.go:543
 	}
 	return nil
 }
@@ -536,7 +592,7 @@ func PackUint32Uint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:540
+//line kernels_tandem.go:596
 	}
 	return nil
 }
@@ -589,7 +645,7 @@ func PackUint64Uint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:593
+//line kernels_tandem.go:649
 	}
 	return nil
 }
@@ -647,7 +703,7 @@ func RepackUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:651
+//line kernels_tandem.go:707
 	}
 	return nil
 }
@@ -705,7 +761,7 @@ func RepackUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:709
+//line kernels_tandem.go:765
 	}
 	return nil
 }
@@ -755,7 +811,7 @@ func UnpackUint32Uint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:759
+//line kernels_tandem.go:815
 	}
 	return nil
 }
@@ -805,7 +861,7 @@ func UnpackUint32Uint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:809
+//line kernels_tandem.go:865
 	}
 	return nil
 }
@@ -855,7 +911,7 @@ func UnpackUint64Uint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:859
+//line kernels_tandem.go:915
 	}
 	return nil
 }
@@ -890,7 +946,7 @@ func FirstsUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:894
+//line kernels_tandem.go:950
 	}
 	return nil
 }
@@ -925,7 +981,7 @@ func FirstsUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:929
+//line kernels_tandem.go:985
 	}
 	return nil
 }
@@ -957,7 +1013,7 @@ func ReplaceGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:961
+//line kernels_tandem.go:1017
 	}
 	return nil
 }
@@ -1017,7 +1073,7 @@ func NetworkUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1021
+//line kernels_tandem.go:1077
 	}
 	return nil
 }
@@ -1077,7 +1133,7 @@ func NetworkUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1081
+//line kernels_tandem.go:1137
 	}
 	return nil
 }
@@ -1114,7 +1170,7 @@ func CountChunksUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:1118
+//line kernels_tandem.go:1174
 	}
 	return nil
 }
@@ -1151,7 +1207,7 @@ func CountChunksUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:1155
+//line kernels_tandem.go:1211
 	}
 	return nil
 }
@@ -1223,7 +1279,7 @@ func MoveChunksUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:1227
+//line kernels_tandem.go:1283
 	}
 	return nil
 }
@@ -1295,7 +1351,7 @@ func MoveChunksUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:1299
+//line kernels_tandem.go:1355
 	}
 	return nil
 }
@@ -1369,7 +1425,7 @@ func SumGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			}
 			/*line radix.go:111*/ i_ = i_ + int64(256)
 		}
-//line kernels_tandem.go:1373
+//line kernels_tandem.go:1429
 	}
 	return nil
 }
@@ -1418,7 +1474,7 @@ func CountTilesUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				counts_[(((row_*int64(16))+l_)*parts_)+part_] = c_[l_]
 			}
 		}
-//line kernels_tandem.go:1422
+//line kernels_tandem.go:1478
 	}
 	return nil
 }
@@ -1467,7 +1523,7 @@ func CountTilesUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				counts_[(((row_*int64(16))+l_)*parts_)+part_] = c_[l_]
 			}
 		}
-//line kernels_tandem.go:1471
+//line kernels_tandem.go:1527
 	}
 	return nil
 }
@@ -1580,7 +1636,7 @@ func MoveTilesUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 				c_[(d3_*int64(128))+l_] = c_[(d3_*int64(128))+l_] + int32(1)
 			}
 		}
-//line kernels_tandem.go:1584
+//line kernels_tandem.go:1640
 	}
 	return nil
 }
@@ -1693,7 +1749,7 @@ func MoveTilesUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 				c_[(d3_*int64(128))+l_] = c_[(d3_*int64(128))+l_] + int32(1)
 			}
 		}
-//line kernels_tandem.go:1697
+//line kernels_tandem.go:1753
 	}
 	return nil
 }
@@ -1742,7 +1798,7 @@ func RankGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1746
+//line kernels_tandem.go:1802
 	}
 	return nil
 }
@@ -1829,7 +1885,7 @@ func SearchUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1833
+//line kernels_tandem.go:1889
 	}
 	return nil
 }
@@ -1916,7 +1972,7 @@ func SearchUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1920
+//line kernels_tandem.go:1976
 	}
 	return nil
 }
@@ -1993,7 +2049,7 @@ func SelectUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1997
+//line kernels_tandem.go:2053
 	}
 	return nil
 }
@@ -2070,7 +2126,7 @@ func SelectUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2074
+//line kernels_tandem.go:2130
 	}
 	return nil
 }
@@ -2087,7 +2143,7 @@ func gpu_key(o_ gpu_Order, x_ uint64) uint64 {
 		k_ = gpu_largest(o_)
 	}
 	return k_
-//line kernels_tandem.go:2091
+//line kernels_tandem.go:2147
 }
 
 func gpu_bits(o_ gpu_Order, k_ uint64) uint64 {
@@ -2099,7 +2155,7 @@ func gpu_bits(o_ gpu_Order, k_ uint64) uint64 {
 		x_ = k_ >> (1)
 	}
 	return x_
-//line kernels_tandem.go:2103
+//line kernels_tandem.go:2159
 }
 
 func gpu_countDigits(c_ *[256]int32, x_ []uint32, shift_ uint64) {
@@ -2125,7 +2181,7 @@ func gpu_countDigits(c_ *[256]int32, x_ []uint32, shift_ uint64) {
 		/*line radix.go:86*/ v_ := t_[t3_]
 		(*c_)[(uint64(v_)>>(shift_))&uint64(255)] = (*c_)[(uint64(v_)>>(shift_))&uint64(255)] + int32(1)
 	}
-//line kernels_tandem.go:2129
+//line kernels_tandem.go:2185
 }
 
 func gpu_countDigits_(c_ *[256]int32, x_ []uint64, shift_ uint64) {
@@ -2151,7 +2207,7 @@ func gpu_countDigits_(c_ *[256]int32, x_ []uint64, shift_ uint64) {
 		/*line radix.go:86*/ v_ := t_[t3_]
 		(*c_)[(v_>>(shift_))&uint64(255)] = (*c_)[(v_>>(shift_))&uint64(255)] + int32(1)
 	}
-//line kernels_tandem.go:2155
+//line kernels_tandem.go:2211
 }
 
 func gpu_moveDigits(y_ []uint32, at_ *[256]int32, x_ []uint32, shift_ uint64) {
@@ -2170,7 +2226,7 @@ func gpu_moveDigits(y_ []uint32, at_ *[256]int32, x_ []uint32, shift_ uint64) {
 		/*line radix.go:97*/ y_[t4_] = t6_
 		/*line radix.go:97*/ (*at_)[t5_] = t7_
 	}
-//line kernels_tandem.go:2174
+//line kernels_tandem.go:2230
 }
 
 func gpu_moveDigits_(y_ []uint64, at_ *[256]int32, x_ []uint64, shift_ uint64) {
@@ -2189,7 +2245,7 @@ func gpu_moveDigits_(y_ []uint64, at_ *[256]int32, x_ []uint64, shift_ uint64) {
 		/*line radix.go:97*/ y_[t4_] = t6_
 		/*line radix.go:97*/ (*at_)[t5_] = t7_
 	}
-//line kernels_tandem.go:2193
+//line kernels_tandem.go:2249
 }
 
 func gpu_below(edges_ gpu_Matrix_, n_ int64, x_ uint64, o_ gpu_Order) int64 {
@@ -2204,12 +2260,12 @@ func gpu_below(edges_ gpu_Matrix_, n_ int64, x_ uint64, o_ gpu_Order) int64 {
 		}
 	}
 	return lo_
-//line kernels_tandem.go:2208
+//line kernels_tandem.go:2264
 }
 
 func gpu_largest(o_ gpu_Order) uint64 {
 	/*line keys.go:35*/ return (o_.sign_ << (1)) - uint64(1)
-//line kernels_tandem.go:2213
+//line kernels_tandem.go:2269
 }
 
 func gpu_step(v_ gpu_Matrix_) int64 {
@@ -2217,7 +2273,7 @@ func gpu_step(v_ gpu_Matrix_) int64 {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:2221
+//line kernels_tandem.go:2277
 }
 
 func gpu_step_(v_ gpu_Matrix___) int64 {
@@ -2225,7 +2281,7 @@ func gpu_step_(v_ gpu_Matrix___) int64 {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:2229
+//line kernels_tandem.go:2285
 }
 
 func gpu_below_(edges_ gpu_Matrix__, n_ int64, x_ uint64, o_ gpu_Order) int64 {
@@ -2240,7 +2296,7 @@ func gpu_below_(edges_ gpu_Matrix__, n_ int64, x_ uint64, o_ gpu_Order) int64 {
 		}
 	}
 	return lo_
-//line kernels_tandem.go:2244
+//line kernels_tandem.go:2300
 }
 
 func gpu_step__(v_ gpu_Matrix__) int64 {
@@ -2248,5 +2304,5 @@ func gpu_step__(v_ gpu_Matrix__) int64 {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:2252
+//line kernels_tandem.go:2308
 }

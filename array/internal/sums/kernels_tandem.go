@@ -37,19 +37,27 @@ func LaunchAlong[S interface{ float32 | float64 }, F interface{ single | double 
 }
 
 var AlongKernels = support.Kernels{
-	{Types: []any{*new(float32), *new(single), *new(plain)}, Kernel: AlongFloat32SinglePlainKernel},
-	{Types: []any{*new(float64), *new(double), *new(plain)}, Kernel: AlongFloat64DoublePlainKernel},
-	{Types: []any{*new(float32), *new(single), *new(product)}, Kernel: AlongFloat32SingleProductKernel},
-	{Types: []any{*new(float64), *new(double), *new(product)}, Kernel: AlongFloat64DoubleProductKernel},
+	{Types: []any{float32(0), single{}, plain{}}, Kernel: &AlongFloat32SinglePlainKernel},
+	{Types: []any{float64(0), double{}, plain{}}, Kernel: &AlongFloat64DoublePlainKernel},
+	{Types: []any{float32(0), single{}, product{}}, Kernel: &AlongFloat32SingleProductKernel},
+	{Types: []any{float64(0), double{}, product{}}, Kernel: &AlongFloat64DoubleProductKernel},
 }
 
-var AlongFloat32SinglePlainKernel = kernelsPacked.Source("Along_float32_single_plain", "77a7a94888285901af5fe673fe8ec57d", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("r.outputs", "long", 8).Scalar("r.height", "long", 8).Scalar("r.cols", "long", 8).Scalar("r.turns", "long", 8).Scalar("r.spread", "uint", 4).Scalar("r.fours", "uint", 4).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), AlongFloat32SinglePlainGo, AlongFloat32SinglePlainPlain, "along.go", "../../../internal/superacc/superacc.go", "format.go", "block.go", "../../../internal/superacc/value.go")
+var AlongFloat32SinglePlainKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("Along_float32_single_plain", nativecode.Code_along.Of("Along_float32_single_plain", "77a7a94888285901af5fe673fe8ec57d"), support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("r.outputs", "long", 8).Scalar("r.height", "long", 8).Scalar("r.cols", "long", 8).Scalar("r.turns", "long", 8).Scalar("r.spread", "uint", 4).Scalar("r.fours", "uint", 4).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), AlongFloat32SinglePlainGo, AlongFloat32SinglePlainPlain, "along.go", "../../../internal/superacc/superacc.go", "format.go", "block.go", "../../../internal/superacc/value.go")
+}}
 
-var AlongFloat64DoublePlainKernel = kernelsPacked.Source("Along_float64_double_plain", "d95f96af8e49e778e9f9f728b6f00717", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("words", "long", 8).ConstSlice("shift", "double", 8).Scalar("r.outputs", "long", 8).Scalar("r.height", "long", 8).Scalar("r.cols", "long", 8).Scalar("r.turns", "long", 8).Scalar("r.spread", "uint", 4).Scalar("r.fours", "uint", 4).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), AlongFloat64DoublePlainGo, AlongFloat64DoublePlainPlain, "along.go", "../../../internal/superacc/superacc.go", "format.go", "block.go", "../../../internal/superacc/value.go")
+var AlongFloat64DoublePlainKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("Along_float64_double_plain", nativecode.Code_along.Of("Along_float64_double_plain", "d95f96af8e49e778e9f9f728b6f00717"), support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("words", "long", 8).ConstSlice("shift", "double", 8).Scalar("r.outputs", "long", 8).Scalar("r.height", "long", 8).Scalar("r.cols", "long", 8).Scalar("r.turns", "long", 8).Scalar("r.spread", "uint", 4).Scalar("r.fours", "uint", 4).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), AlongFloat64DoublePlainGo, AlongFloat64DoublePlainPlain, "along.go", "../../../internal/superacc/superacc.go", "format.go", "block.go", "../../../internal/superacc/value.go")
+}}
 
-var AlongFloat32SingleProductKernel = kernelsPacked.Source("Along_float32_single_product", "1bc1f9b85d4f4891d3fc4fddb5acdd88", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("r.outputs", "long", 8).Scalar("r.height", "long", 8).Scalar("r.cols", "long", 8).Scalar("r.turns", "long", 8).Scalar("r.spread", "uint", 4).Scalar("r.fours", "uint", 4).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), AlongFloat32SingleProductGo, AlongFloat32SingleProductPlain, "along.go", "../../../internal/superacc/superacc.go", "format.go", "block.go", "../../../internal/superacc/value.go")
+var AlongFloat32SingleProductKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("Along_float32_single_product", nativecode.Code_along.Of("Along_float32_single_product", "1bc1f9b85d4f4891d3fc4fddb5acdd88"), support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("r.outputs", "long", 8).Scalar("r.height", "long", 8).Scalar("r.cols", "long", 8).Scalar("r.turns", "long", 8).Scalar("r.spread", "uint", 4).Scalar("r.fours", "uint", 4).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), AlongFloat32SingleProductGo, AlongFloat32SingleProductPlain, "along.go", "../../../internal/superacc/superacc.go", "format.go", "block.go", "../../../internal/superacc/value.go")
+}}
 
-var AlongFloat64DoubleProductKernel = kernelsPacked.Source("Along_float64_double_product", "ad70867a5cc8abf018cf497157eacadd", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("words", "long", 8).ConstSlice("shift", "double", 8).Scalar("r.outputs", "long", 8).Scalar("r.height", "long", 8).Scalar("r.cols", "long", 8).Scalar("r.turns", "long", 8).Scalar("r.spread", "uint", 4).Scalar("r.fours", "uint", 4).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), AlongFloat64DoubleProductGo, AlongFloat64DoubleProductPlain, "along.go", "../../../internal/superacc/superacc.go", "format.go", "block.go", "../../../internal/superacc/value.go")
+var AlongFloat64DoubleProductKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("Along_float64_double_product", nativecode.Code_along.Of("Along_float64_double_product", "ad70867a5cc8abf018cf497157eacadd"), support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("words", "long", 8).ConstSlice("shift", "double", 8).Scalar("r.outputs", "long", 8).Scalar("r.height", "long", 8).Scalar("r.cols", "long", 8).Scalar("r.turns", "long", 8).Scalar("r.spread", "uint", 4).Scalar("r.fours", "uint", 4).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), AlongFloat64DoubleProductGo, AlongFloat64DoubleProductPlain, "along.go", "../../../internal/superacc/superacc.go", "format.go", "block.go", "../../../internal/superacc/value.go")
+}}
 
 // LaunchEach runs [Each] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -70,22 +78,32 @@ func LaunchEach[S interface{ float32 | float64 }, F interface{ single | double }
 }
 
 var EachKernels = support.Kernels{
-	{Types: []any{*new(float32), *new(single), *new(plain)}, Kernel: EachFloat32SinglePlainKernel},
-	{Types: []any{*new(float64), *new(double), *new(plain)}, Kernel: EachFloat64DoublePlainKernel},
-	{Types: []any{*new(float32), *new(single), *new(product)}, Kernel: EachFloat32SingleProductKernel},
-	{Types: []any{*new(float64), *new(double), *new(product)}, Kernel: EachFloat64DoubleProductKernel},
-	{Types: []any{*new(float32), *new(single), *new(bare)}, Kernel: EachFloat32SingleBareKernel},
+	{Types: []any{float32(0), single{}, plain{}}, Kernel: &EachFloat32SinglePlainKernel},
+	{Types: []any{float64(0), double{}, plain{}}, Kernel: &EachFloat64DoublePlainKernel},
+	{Types: []any{float32(0), single{}, product{}}, Kernel: &EachFloat32SingleProductKernel},
+	{Types: []any{float64(0), double{}, product{}}, Kernel: &EachFloat64DoubleProductKernel},
+	{Types: []any{float32(0), single{}, bare{}}, Kernel: &EachFloat32SingleBareKernel},
 }
 
-var EachFloat32SinglePlainKernel = kernelsPacked.Source("Each_float32_single_plain", "d0fca512bb32dab24c3c80251dc8467c", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("down", "uint", 4).Scalar("spread", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat32SinglePlainGo, EachFloat32SinglePlainPlain, "each.go", "fold.go", "prefix.go", "../../../internal/superacc/superacc.go", "format.go", "../../../internal/superacc/value.go", "block.go")
+var EachFloat32SinglePlainKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("Each_float32_single_plain", nativecode.Code_each.Of("Each_float32_single_plain", "d0fca512bb32dab24c3c80251dc8467c"), support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("down", "uint", 4).Scalar("spread", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat32SinglePlainGo, EachFloat32SinglePlainPlain, "each.go", "fold.go", "prefix.go", "../../../internal/superacc/superacc.go", "format.go", "../../../internal/superacc/value.go", "block.go")
+}}
 
-var EachFloat64DoublePlainKernel = kernelsPacked.Source("Each_float64_double_plain", "8875768e6ef0dca7ce30ac3c7401aca3", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("words", "long", 8).ConstSlice("shift", "double", 8).Scalar("down", "uint", 4).Scalar("spread", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat64DoublePlainGo, EachFloat64DoublePlainPlain, "each.go", "fold.go", "prefix.go", "../../../internal/superacc/superacc.go", "format.go", "../../../internal/superacc/value.go", "block.go")
+var EachFloat64DoublePlainKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("Each_float64_double_plain", nativecode.Code_each.Of("Each_float64_double_plain", "8875768e6ef0dca7ce30ac3c7401aca3"), support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("words", "long", 8).ConstSlice("shift", "double", 8).Scalar("down", "uint", 4).Scalar("spread", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat64DoublePlainGo, EachFloat64DoublePlainPlain, "each.go", "fold.go", "prefix.go", "../../../internal/superacc/superacc.go", "format.go", "../../../internal/superacc/value.go", "block.go")
+}}
 
-var EachFloat32SingleProductKernel = kernelsPacked.Source("Each_float32_single_product", "858001aac1e01236562d1b4dbe1ffd65", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("down", "uint", 4).Scalar("spread", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat32SingleProductGo, EachFloat32SingleProductPlain, "each.go", "fold.go", "prefix.go", "../../../internal/superacc/superacc.go", "format.go", "../../../internal/superacc/value.go", "block.go")
+var EachFloat32SingleProductKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("Each_float32_single_product", nativecode.Code_each.Of("Each_float32_single_product", "858001aac1e01236562d1b4dbe1ffd65"), support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("down", "uint", 4).Scalar("spread", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat32SingleProductGo, EachFloat32SingleProductPlain, "each.go", "fold.go", "prefix.go", "../../../internal/superacc/superacc.go", "format.go", "../../../internal/superacc/value.go", "block.go")
+}}
 
-var EachFloat64DoubleProductKernel = kernelsPacked.Source("Each_float64_double_product", "7f7a07b9366a9080c83516c368f0f703", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("words", "long", 8).ConstSlice("shift", "double", 8).Scalar("down", "uint", 4).Scalar("spread", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat64DoubleProductGo, EachFloat64DoubleProductPlain, "each.go", "fold.go", "prefix.go", "../../../internal/superacc/superacc.go", "format.go", "../../../internal/superacc/value.go", "block.go")
+var EachFloat64DoubleProductKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("Each_float64_double_product", nativecode.Code_each.Of("Each_float64_double_product", "7f7a07b9366a9080c83516c368f0f703"), support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("words", "long", 8).ConstSlice("shift", "double", 8).Scalar("down", "uint", 4).Scalar("spread", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat64DoubleProductGo, EachFloat64DoubleProductPlain, "each.go", "fold.go", "prefix.go", "../../../internal/superacc/superacc.go", "format.go", "../../../internal/superacc/value.go", "block.go")
+}}
 
-var EachFloat32SingleBareKernel = kernelsPacked.Source("Each_float32_single_bare", "0910d0305ccd2c039d436104845ad264", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("down", "uint", 4).Scalar("spread", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat32SingleBareGo, EachFloat32SingleBarePlain, "each.go", "prefix.go", "../../../internal/superacc/superacc.go", "fold.go", "../../../internal/superacc/value.go", "block.go", "format.go")
+var EachFloat32SingleBareKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("Each_float32_single_bare", nativecode.Code_each.Of("Each_float32_single_bare", "0910d0305ccd2c039d436104845ad264"), support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("down", "uint", 4).Scalar("spread", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat32SingleBareGo, EachFloat32SingleBarePlain, "each.go", "prefix.go", "../../../internal/superacc/superacc.go", "fold.go", "../../../internal/superacc/value.go", "block.go", "format.go")
+}}
 
 // LaunchFoldAlong runs [FoldAlong] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -110,34 +128,52 @@ func LaunchFoldAlong[T interface {
 }
 
 var FoldAlongKernels = support.Kernels{
-	{Types: []any{*new(float32), *new(float32), *new(int32), *new(ends32), *new(value32)}, Kernel: FoldAlongFloat32Float32Int32Ends32Value32Kernel},
-	{Types: []any{*new(float64), *new(float64), *new(int64), *new(ends64), *new(value64)}, Kernel: FoldAlongFloat64Float64Int64Ends64Value64Kernel},
-	{Types: []any{*new(float32), *new(int32), *new(int32), *new(first32), *new(index)}, Kernel: FoldAlongFloat32Int32Int32First32IndexKernel},
-	{Types: []any{*new(float64), *new(int32), *new(int64), *new(first64), *new(index)}, Kernel: FoldAlongFloat64Int32Int64First64IndexKernel},
-	{Types: []any{*new(int32), *new(int32), *new(int32), *new(endsInt), *new(valueInt)}, Kernel: FoldAlongInt32Int32Int32EndsIntValueIntKernel},
-	{Types: []any{*new(int32), *new(int32), *new(int32), *new(firstInt), *new(index)}, Kernel: FoldAlongInt32Int32Int32FirstIntIndexKernel},
-	{Types: []any{*new(int32), *new(int32), *new(int32), *new(add32), *new(total)}, Kernel: FoldAlongInt32Int32Int32Add32TotalKernel},
-	{Types: []any{*new(bool), *new(int32), *new(int32), *new(count), *new(total)}, Kernel: FoldAlongBoolInt32Int32CountTotalKernel},
-	{Types: []any{*new(bool), *new(bool), *new(int32), *new(endsBool), *new(truth)}, Kernel: FoldAlongBoolBoolInt32EndsBoolTruthKernel},
+	{Types: []any{float32(0), float32(0), int32(0), ends32{}, value32{}}, Kernel: &FoldAlongFloat32Float32Int32Ends32Value32Kernel},
+	{Types: []any{float64(0), float64(0), int64(0), ends64{}, value64{}}, Kernel: &FoldAlongFloat64Float64Int64Ends64Value64Kernel},
+	{Types: []any{float32(0), int32(0), int32(0), first32{}, index{}}, Kernel: &FoldAlongFloat32Int32Int32First32IndexKernel},
+	{Types: []any{float64(0), int32(0), int64(0), first64{}, index{}}, Kernel: &FoldAlongFloat64Int32Int64First64IndexKernel},
+	{Types: []any{int32(0), int32(0), int32(0), endsInt{}, valueInt{}}, Kernel: &FoldAlongInt32Int32Int32EndsIntValueIntKernel},
+	{Types: []any{int32(0), int32(0), int32(0), firstInt{}, index{}}, Kernel: &FoldAlongInt32Int32Int32FirstIntIndexKernel},
+	{Types: []any{int32(0), int32(0), int32(0), add32{}, total{}}, Kernel: &FoldAlongInt32Int32Int32Add32TotalKernel},
+	{Types: []any{bool(false), int32(0), int32(0), count{}, total{}}, Kernel: &FoldAlongBoolInt32Int32CountTotalKernel},
+	{Types: []any{bool(false), bool(false), int32(0), endsBool{}, truth{}}, Kernel: &FoldAlongBoolBoolInt32EndsBoolTruthKernel},
 }
 
-var FoldAlongFloat32Float32Int32Ends32Value32Kernel = kernelsPacked.Source("FoldAlong_float32_float32_int32_ends32_value32", "51adf608744d475f9c2770c042e902e9", support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongFloat32Float32Int32Ends32Value32Go, FoldAlongFloat32Float32Int32Ends32Value32Plain, "fold.go")
+var FoldAlongFloat32Float32Int32Ends32Value32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("FoldAlong_float32_float32_int32_ends32_value32", nativecode.Code_foldalong.Of("FoldAlong_float32_float32_int32_ends32_value32", "51adf608744d475f9c2770c042e902e9"), support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongFloat32Float32Int32Ends32Value32Go, FoldAlongFloat32Float32Int32Ends32Value32Plain, "fold.go")
+}}
 
-var FoldAlongFloat64Float64Int64Ends64Value64Kernel = kernelsPacked.Source("FoldAlong_float64_float64_int64_ends64_value64", "aeb288750b5f63927da2f921ca98e967", support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "long", 8), FoldAlongFloat64Float64Int64Ends64Value64Go, FoldAlongFloat64Float64Int64Ends64Value64Plain, "fold.go")
+var FoldAlongFloat64Float64Int64Ends64Value64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("FoldAlong_float64_float64_int64_ends64_value64", nativecode.Code_foldalong.Of("FoldAlong_float64_float64_int64_ends64_value64", "aeb288750b5f63927da2f921ca98e967"), support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "long", 8), FoldAlongFloat64Float64Int64Ends64Value64Go, FoldAlongFloat64Float64Int64Ends64Value64Plain, "fold.go")
+}}
 
-var FoldAlongFloat32Int32Int32First32IndexKernel = kernelsPacked.Source("FoldAlong_float32_int32_int32_first32_index", "6d359b769eb9d99c3a5274453020501b", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongFloat32Int32Int32First32IndexGo, FoldAlongFloat32Int32Int32First32IndexPlain, "fold.go")
+var FoldAlongFloat32Int32Int32First32IndexKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("FoldAlong_float32_int32_int32_first32_index", nativecode.Code_foldalong.Of("FoldAlong_float32_int32_int32_first32_index", "6d359b769eb9d99c3a5274453020501b"), support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongFloat32Int32Int32First32IndexGo, FoldAlongFloat32Int32Int32First32IndexPlain, "fold.go")
+}}
 
-var FoldAlongFloat64Int32Int64First64IndexKernel = kernelsPacked.Source("FoldAlong_float64_int32_int64_first64_index", "18a5e860e679d750c53faf95e5c03c51", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "long", 8), FoldAlongFloat64Int32Int64First64IndexGo, FoldAlongFloat64Int32Int64First64IndexPlain, "fold.go")
+var FoldAlongFloat64Int32Int64First64IndexKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("FoldAlong_float64_int32_int64_first64_index", nativecode.Code_foldalong.Of("FoldAlong_float64_int32_int64_first64_index", "18a5e860e679d750c53faf95e5c03c51"), support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "long", 8), FoldAlongFloat64Int32Int64First64IndexGo, FoldAlongFloat64Int32Int64First64IndexPlain, "fold.go")
+}}
 
-var FoldAlongInt32Int32Int32EndsIntValueIntKernel = kernelsPacked.Source("FoldAlong_int32_int32_int32_endsInt_valueInt", "00a88648a6534944274988825fee13d4", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongInt32Int32Int32EndsIntValueIntGo, FoldAlongInt32Int32Int32EndsIntValueIntPlain, "fold.go")
+var FoldAlongInt32Int32Int32EndsIntValueIntKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("FoldAlong_int32_int32_int32_endsInt_valueInt", nativecode.Code_foldalong.Of("FoldAlong_int32_int32_int32_endsInt_valueInt", "00a88648a6534944274988825fee13d4"), support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongInt32Int32Int32EndsIntValueIntGo, FoldAlongInt32Int32Int32EndsIntValueIntPlain, "fold.go")
+}}
 
-var FoldAlongInt32Int32Int32FirstIntIndexKernel = kernelsPacked.Source("FoldAlong_int32_int32_int32_firstInt_index", "b5ccef90b5bbcc70e5fe8cfee21c1d91", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongInt32Int32Int32FirstIntIndexGo, FoldAlongInt32Int32Int32FirstIntIndexPlain, "fold.go")
+var FoldAlongInt32Int32Int32FirstIntIndexKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("FoldAlong_int32_int32_int32_firstInt_index", nativecode.Code_foldalong.Of("FoldAlong_int32_int32_int32_firstInt_index", "b5ccef90b5bbcc70e5fe8cfee21c1d91"), support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongInt32Int32Int32FirstIntIndexGo, FoldAlongInt32Int32Int32FirstIntIndexPlain, "fold.go")
+}}
 
-var FoldAlongInt32Int32Int32Add32TotalKernel = kernelsPacked.Source("FoldAlong_int32_int32_int32_add32_total", "882ee9653dca7a27cdef2486b763ac65", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongInt32Int32Int32Add32TotalGo, FoldAlongInt32Int32Int32Add32TotalPlain, "fold.go")
+var FoldAlongInt32Int32Int32Add32TotalKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("FoldAlong_int32_int32_int32_add32_total", nativecode.Code_foldalong.Of("FoldAlong_int32_int32_int32_add32_total", "882ee9653dca7a27cdef2486b763ac65"), support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongInt32Int32Int32Add32TotalGo, FoldAlongInt32Int32Int32Add32TotalPlain, "fold.go")
+}}
 
-var FoldAlongBoolInt32Int32CountTotalKernel = kernelsPacked.Source("FoldAlong_bool_int32_int32_count_total", "68081623090ea67f448f375653e24e1f", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongBoolInt32Int32CountTotalGo, FoldAlongBoolInt32Int32CountTotalPlain, "fold.go")
+var FoldAlongBoolInt32Int32CountTotalKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("FoldAlong_bool_int32_int32_count_total", nativecode.Code_foldalong.Of("FoldAlong_bool_int32_int32_count_total", "68081623090ea67f448f375653e24e1f"), support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongBoolInt32Int32CountTotalGo, FoldAlongBoolInt32Int32CountTotalPlain, "fold.go")
+}}
 
-var FoldAlongBoolBoolInt32EndsBoolTruthKernel = kernelsPacked.Source("FoldAlong_bool_bool_int32_endsBool_truth", "ecc602c5d25f825e62ec4361f106b0da", support.Params{}.Matrix("c", "uchar", 1).Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongBoolBoolInt32EndsBoolTruthGo, FoldAlongBoolBoolInt32EndsBoolTruthPlain, "fold.go")
+var FoldAlongBoolBoolInt32EndsBoolTruthKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("FoldAlong_bool_bool_int32_endsBool_truth", nativecode.Code_foldalong.Of("FoldAlong_bool_bool_int32_endsBool_truth", "ecc602c5d25f825e62ec4361f106b0da"), support.Params{}.Matrix("c", "uchar", 1).Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongBoolBoolInt32EndsBoolTruthGo, FoldAlongBoolBoolInt32EndsBoolTruthPlain, "fold.go")
+}}
 
 // LaunchFoldEach runs [FoldEach] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -160,34 +196,52 @@ func LaunchFoldEach[T interface {
 }
 
 var FoldEachKernels = support.Kernels{
-	{Types: []any{*new(float32), *new(float32), *new(int32), *new(ends32), *new(value32)}, Kernel: FoldEachFloat32Float32Int32Ends32Value32Kernel},
-	{Types: []any{*new(float64), *new(float64), *new(int64), *new(ends64), *new(value64)}, Kernel: FoldEachFloat64Float64Int64Ends64Value64Kernel},
-	{Types: []any{*new(float32), *new(int32), *new(int32), *new(first32), *new(index)}, Kernel: FoldEachFloat32Int32Int32First32IndexKernel},
-	{Types: []any{*new(float64), *new(int32), *new(int64), *new(first64), *new(index)}, Kernel: FoldEachFloat64Int32Int64First64IndexKernel},
-	{Types: []any{*new(int32), *new(int32), *new(int32), *new(endsInt), *new(valueInt)}, Kernel: FoldEachInt32Int32Int32EndsIntValueIntKernel},
-	{Types: []any{*new(int32), *new(int32), *new(int32), *new(firstInt), *new(index)}, Kernel: FoldEachInt32Int32Int32FirstIntIndexKernel},
-	{Types: []any{*new(int32), *new(int32), *new(int32), *new(add32), *new(total)}, Kernel: FoldEachInt32Int32Int32Add32TotalKernel},
-	{Types: []any{*new(bool), *new(int32), *new(int32), *new(count), *new(total)}, Kernel: FoldEachBoolInt32Int32CountTotalKernel},
-	{Types: []any{*new(bool), *new(bool), *new(int32), *new(endsBool), *new(truth)}, Kernel: FoldEachBoolBoolInt32EndsBoolTruthKernel},
+	{Types: []any{float32(0), float32(0), int32(0), ends32{}, value32{}}, Kernel: &FoldEachFloat32Float32Int32Ends32Value32Kernel},
+	{Types: []any{float64(0), float64(0), int64(0), ends64{}, value64{}}, Kernel: &FoldEachFloat64Float64Int64Ends64Value64Kernel},
+	{Types: []any{float32(0), int32(0), int32(0), first32{}, index{}}, Kernel: &FoldEachFloat32Int32Int32First32IndexKernel},
+	{Types: []any{float64(0), int32(0), int64(0), first64{}, index{}}, Kernel: &FoldEachFloat64Int32Int64First64IndexKernel},
+	{Types: []any{int32(0), int32(0), int32(0), endsInt{}, valueInt{}}, Kernel: &FoldEachInt32Int32Int32EndsIntValueIntKernel},
+	{Types: []any{int32(0), int32(0), int32(0), firstInt{}, index{}}, Kernel: &FoldEachInt32Int32Int32FirstIntIndexKernel},
+	{Types: []any{int32(0), int32(0), int32(0), add32{}, total{}}, Kernel: &FoldEachInt32Int32Int32Add32TotalKernel},
+	{Types: []any{bool(false), int32(0), int32(0), count{}, total{}}, Kernel: &FoldEachBoolInt32Int32CountTotalKernel},
+	{Types: []any{bool(false), bool(false), int32(0), endsBool{}, truth{}}, Kernel: &FoldEachBoolBoolInt32EndsBoolTruthKernel},
 }
 
-var FoldEachFloat32Float32Int32Ends32Value32Kernel = kernelsPacked.Source("FoldEach_float32_float32_int32_ends32_value32", "79a152e03e3d0d1b139a75688fda9d94", support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachFloat32Float32Int32Ends32Value32Go, FoldEachFloat32Float32Int32Ends32Value32Plain, "fold.go")
+var FoldEachFloat32Float32Int32Ends32Value32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("FoldEach_float32_float32_int32_ends32_value32", nativecode.Code_foldeach.Of("FoldEach_float32_float32_int32_ends32_value32", "79a152e03e3d0d1b139a75688fda9d94"), support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachFloat32Float32Int32Ends32Value32Go, FoldEachFloat32Float32Int32Ends32Value32Plain, "fold.go")
+}}
 
-var FoldEachFloat64Float64Int64Ends64Value64Kernel = kernelsPacked.Source("FoldEach_float64_float64_int64_ends64_value64", "da0de8c06bd418a5cbcbb93d0c63282d", support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("down", "uint", 4).Scalar("order", "long", 8), FoldEachFloat64Float64Int64Ends64Value64Go, FoldEachFloat64Float64Int64Ends64Value64Plain, "fold.go")
+var FoldEachFloat64Float64Int64Ends64Value64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("FoldEach_float64_float64_int64_ends64_value64", nativecode.Code_foldeach.Of("FoldEach_float64_float64_int64_ends64_value64", "da0de8c06bd418a5cbcbb93d0c63282d"), support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("down", "uint", 4).Scalar("order", "long", 8), FoldEachFloat64Float64Int64Ends64Value64Go, FoldEachFloat64Float64Int64Ends64Value64Plain, "fold.go")
+}}
 
-var FoldEachFloat32Int32Int32First32IndexKernel = kernelsPacked.Source("FoldEach_float32_int32_int32_first32_index", "dfdfb301485c354fada745ee09f3c7d6", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachFloat32Int32Int32First32IndexGo, FoldEachFloat32Int32Int32First32IndexPlain, "fold.go")
+var FoldEachFloat32Int32Int32First32IndexKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("FoldEach_float32_int32_int32_first32_index", nativecode.Code_foldeach.Of("FoldEach_float32_int32_int32_first32_index", "dfdfb301485c354fada745ee09f3c7d6"), support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachFloat32Int32Int32First32IndexGo, FoldEachFloat32Int32Int32First32IndexPlain, "fold.go")
+}}
 
-var FoldEachFloat64Int32Int64First64IndexKernel = kernelsPacked.Source("FoldEach_float64_int32_int64_first64_index", "fbd442720cbb5fcd4dbbb00e222f3223", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("down", "uint", 4).Scalar("order", "long", 8), FoldEachFloat64Int32Int64First64IndexGo, FoldEachFloat64Int32Int64First64IndexPlain, "fold.go")
+var FoldEachFloat64Int32Int64First64IndexKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("FoldEach_float64_int32_int64_first64_index", nativecode.Code_foldeach.Of("FoldEach_float64_int32_int64_first64_index", "fbd442720cbb5fcd4dbbb00e222f3223"), support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("down", "uint", 4).Scalar("order", "long", 8), FoldEachFloat64Int32Int64First64IndexGo, FoldEachFloat64Int32Int64First64IndexPlain, "fold.go")
+}}
 
-var FoldEachInt32Int32Int32EndsIntValueIntKernel = kernelsPacked.Source("FoldEach_int32_int32_int32_endsInt_valueInt", "c0bd93730d41c314e6fb5a02a413e8a9", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachInt32Int32Int32EndsIntValueIntGo, FoldEachInt32Int32Int32EndsIntValueIntPlain, "fold.go")
+var FoldEachInt32Int32Int32EndsIntValueIntKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("FoldEach_int32_int32_int32_endsInt_valueInt", nativecode.Code_foldeach.Of("FoldEach_int32_int32_int32_endsInt_valueInt", "c0bd93730d41c314e6fb5a02a413e8a9"), support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachInt32Int32Int32EndsIntValueIntGo, FoldEachInt32Int32Int32EndsIntValueIntPlain, "fold.go")
+}}
 
-var FoldEachInt32Int32Int32FirstIntIndexKernel = kernelsPacked.Source("FoldEach_int32_int32_int32_firstInt_index", "e987abca26bca0d1c86cef798b75c7da", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachInt32Int32Int32FirstIntIndexGo, FoldEachInt32Int32Int32FirstIntIndexPlain, "fold.go")
+var FoldEachInt32Int32Int32FirstIntIndexKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("FoldEach_int32_int32_int32_firstInt_index", nativecode.Code_foldeach.Of("FoldEach_int32_int32_int32_firstInt_index", "e987abca26bca0d1c86cef798b75c7da"), support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachInt32Int32Int32FirstIntIndexGo, FoldEachInt32Int32Int32FirstIntIndexPlain, "fold.go")
+}}
 
-var FoldEachInt32Int32Int32Add32TotalKernel = kernelsPacked.Source("FoldEach_int32_int32_int32_add32_total", "448e91794135f4a8d2104526e8098b0c", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachInt32Int32Int32Add32TotalGo, FoldEachInt32Int32Int32Add32TotalPlain, "fold.go")
+var FoldEachInt32Int32Int32Add32TotalKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("FoldEach_int32_int32_int32_add32_total", nativecode.Code_foldeach.Of("FoldEach_int32_int32_int32_add32_total", "448e91794135f4a8d2104526e8098b0c"), support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachInt32Int32Int32Add32TotalGo, FoldEachInt32Int32Int32Add32TotalPlain, "fold.go")
+}}
 
-var FoldEachBoolInt32Int32CountTotalKernel = kernelsPacked.Source("FoldEach_bool_int32_int32_count_total", "e29212acab07d73a02b04c62d18dc95e", support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachBoolInt32Int32CountTotalGo, FoldEachBoolInt32Int32CountTotalPlain, "fold.go")
+var FoldEachBoolInt32Int32CountTotalKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("FoldEach_bool_int32_int32_count_total", nativecode.Code_foldeach.Of("FoldEach_bool_int32_int32_count_total", "e29212acab07d73a02b04c62d18dc95e"), support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachBoolInt32Int32CountTotalGo, FoldEachBoolInt32Int32CountTotalPlain, "fold.go")
+}}
 
-var FoldEachBoolBoolInt32EndsBoolTruthKernel = kernelsPacked.Source("FoldEach_bool_bool_int32_endsBool_truth", "c21a9439b982517e7a5aa7775a431f67", support.Params{}.Matrix("c", "uchar", 1).Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachBoolBoolInt32EndsBoolTruthGo, FoldEachBoolBoolInt32EndsBoolTruthPlain, "fold.go")
+var FoldEachBoolBoolInt32EndsBoolTruthKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("FoldEach_bool_bool_int32_endsBool_truth", nativecode.Code_foldeach.Of("FoldEach_bool_bool_int32_endsBool_truth", "c21a9439b982517e7a5aa7775a431f67"), support.Params{}.Matrix("c", "uchar", 1).Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachBoolBoolInt32EndsBoolTruthGo, FoldEachBoolBoolInt32EndsBoolTruthPlain, "fold.go")
+}}
 
 // LaunchFinish runs [Finish] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -206,25 +260,37 @@ func LaunchFinish[D interface {
 }
 
 var FinishKernels = support.Kernels{
-	{Types: []any{*new(float32), *new(value32)}, Kernel: FinishFloat32Value32Kernel},
-	{Types: []any{*new(float64), *new(value64)}, Kernel: FinishFloat64Value64Kernel},
-	{Types: []any{*new(int32), *new(valueInt)}, Kernel: FinishInt32ValueIntKernel},
-	{Types: []any{*new(int32), *new(index)}, Kernel: FinishInt32IndexKernel},
-	{Types: []any{*new(int32), *new(total)}, Kernel: FinishInt32TotalKernel},
-	{Types: []any{*new(bool), *new(truth)}, Kernel: FinishBoolTruthKernel},
+	{Types: []any{float32(0), value32{}}, Kernel: &FinishFloat32Value32Kernel},
+	{Types: []any{float64(0), value64{}}, Kernel: &FinishFloat64Value64Kernel},
+	{Types: []any{int32(0), valueInt{}}, Kernel: &FinishInt32ValueIntKernel},
+	{Types: []any{int32(0), index{}}, Kernel: &FinishInt32IndexKernel},
+	{Types: []any{int32(0), total{}}, Kernel: &FinishInt32TotalKernel},
+	{Types: []any{bool(false), truth{}}, Kernel: &FinishBoolTruthKernel},
 }
 
-var FinishFloat32Value32Kernel = kernelsPacked.Source("Finish_float32_value32", "51a77848ac5869619f307d29650fc731", support.Params{}.Matrix("c", "float", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishFloat32Value32Go, FinishFloat32Value32Plain, "fold.go")
+var FinishFloat32Value32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("Finish_float32_value32", nativecode.Code_finish.Of("Finish_float32_value32", "51a77848ac5869619f307d29650fc731"), support.Params{}.Matrix("c", "float", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishFloat32Value32Go, FinishFloat32Value32Plain, "fold.go")
+}}
 
-var FinishFloat64Value64Kernel = kernelsPacked.Source("Finish_float64_value64", "9ece9a68794169395817dea1da5bde6c", support.Params{}.Matrix("c", "double", 8).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishFloat64Value64Go, FinishFloat64Value64Plain, "fold.go")
+var FinishFloat64Value64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("Finish_float64_value64", nativecode.Code_finish.Of("Finish_float64_value64", "9ece9a68794169395817dea1da5bde6c"), support.Params{}.Matrix("c", "double", 8).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishFloat64Value64Go, FinishFloat64Value64Plain, "fold.go")
+}}
 
-var FinishInt32ValueIntKernel = kernelsPacked.Source("Finish_int32_valueInt", "5fc4fc6d7ed709247a75f6f9593079e6", support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishInt32ValueIntGo, FinishInt32ValueIntPlain, "fold.go")
+var FinishInt32ValueIntKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("Finish_int32_valueInt", nativecode.Code_finish.Of("Finish_int32_valueInt", "5fc4fc6d7ed709247a75f6f9593079e6"), support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishInt32ValueIntGo, FinishInt32ValueIntPlain, "fold.go")
+}}
 
-var FinishInt32IndexKernel = kernelsPacked.Source("Finish_int32_index", "121caf8b676c0cdd4eed98fe66b0046e", support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishInt32IndexGo, FinishInt32IndexPlain, "fold.go")
+var FinishInt32IndexKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("Finish_int32_index", nativecode.Code_finish.Of("Finish_int32_index", "121caf8b676c0cdd4eed98fe66b0046e"), support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishInt32IndexGo, FinishInt32IndexPlain, "fold.go")
+}}
 
-var FinishInt32TotalKernel = kernelsPacked.Source("Finish_int32_total", "82a062d330e0815281af76098468b9ff", support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishInt32TotalGo, FinishInt32TotalPlain, "fold.go")
+var FinishInt32TotalKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("Finish_int32_total", nativecode.Code_finish.Of("Finish_int32_total", "82a062d330e0815281af76098468b9ff"), support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishInt32TotalGo, FinishInt32TotalPlain, "fold.go")
+}}
 
-var FinishBoolTruthKernel = kernelsPacked.Source("Finish_bool_truth", "806befcb0d966f981932eb42afbf0772", support.Params{}.Matrix("c", "uchar", 1).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishBoolTruthGo, FinishBoolTruthPlain, "fold.go")
+var FinishBoolTruthKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("Finish_bool_truth", nativecode.Code_finish.Of("Finish_bool_truth", "806befcb0d966f981932eb42afbf0772"), support.Params{}.Matrix("c", "uchar", 1).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishBoolTruthGo, FinishBoolTruthPlain, "fold.go")
+}}
 
 // LaunchRound runs [Round] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -239,18 +305,22 @@ func LaunchRound[S interface{ float32 | float64 }, F interface{ single | double 
 }
 
 var RoundKernels = support.Kernels{
-	{Types: []any{*new(float32), *new(single)}, Kernel: RoundFloat32SingleKernel},
-	{Types: []any{*new(float64), *new(double)}, Kernel: RoundFloat64DoubleKernel},
+	{Types: []any{float32(0), single{}}, Kernel: &RoundFloat32SingleKernel},
+	{Types: []any{float64(0), double{}}, Kernel: &RoundFloat64DoubleKernel},
 }
 
-var RoundFloat32SingleKernel = kernelsPacked.Source("Round_float32_single", "cc4a2fa3c13c6c01fff3b1bc532d90ba", support.Params{}.Matrix("c", "float", 4).ConstSlice("words", "long", 8).Scalar("parts", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4), RoundFloat32SingleGo, RoundFloat32SinglePlain, "merge.go", "../../../internal/superacc/value.go", "fold.go", "../../../internal/superacc/superacc.go", "format.go")
+var RoundFloat32SingleKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("Round_float32_single", nativecode.Code_round.Of("Round_float32_single", "cc4a2fa3c13c6c01fff3b1bc532d90ba"), support.Params{}.Matrix("c", "float", 4).ConstSlice("words", "long", 8).Scalar("parts", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4), RoundFloat32SingleGo, RoundFloat32SinglePlain, "merge.go", "../../../internal/superacc/value.go", "fold.go", "../../../internal/superacc/superacc.go", "format.go")
+}}
 
-var RoundFloat64DoubleKernel = kernelsPacked.Source("Round_float64_double", "b41c9bb008475e7af1dd00002936b110", support.Params{}.Matrix("c", "double", 8).ConstSlice("words", "long", 8).Scalar("parts", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4), RoundFloat64DoubleGo, RoundFloat64DoublePlain, "merge.go", "../../../internal/superacc/value.go", "fold.go", "../../../internal/superacc/superacc.go", "format.go")
+var RoundFloat64DoubleKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("Round_float64_double", nativecode.Code_round.Of("Round_float64_double", "b41c9bb008475e7af1dd00002936b110"), support.Params{}.Matrix("c", "double", 8).ConstSlice("words", "long", 8).Scalar("parts", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4), RoundFloat64DoubleGo, RoundFloat64DoublePlain, "merge.go", "../../../internal/superacc/value.go", "fold.go", "../../../internal/superacc/superacc.go", "format.go")
+}}
 
 // LaunchGather runs [Gather] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchGather[Arg1 linalg.KernelArg[int64], Arg2 linalg.KernelArg[int64]](s *linalg.Session, grid backend.Grid, sums Arg1, words Arg2, first int, outputs int, parts int, height int) error {
-	call := launch.New(s, GatherKernel, grid)
+	call := launch.New(s, GatherKernel.Source(), grid)
 	launch.Slice[int64](&call, "sums", sums)
 	launch.Slice[int64](&call, "words", words)
 	call.Scalar(support.Arg(int64(first)))
@@ -260,12 +330,14 @@ func LaunchGather[Arg1 linalg.KernelArg[int64], Arg2 linalg.KernelArg[int64]](s 
 	return call.Launch()
 }
 
-var GatherKernel = kernelsPacked.Source("Gather_kernel", "3707a7972a4b0237fcf839e7fad614ba", support.Params{}.Slice("sums", "long", 8).ConstSlice("words", "long", 8).Scalar("first", "long", 8).Scalar("outputs", "long", 8).Scalar("parts", "long", 8).Scalar("height", "long", 8), GatherGo, GatherPlain, "merge.go")
+var GatherKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("Gather_kernel", nativecode.Code_gather.Of("Gather_kernel", "3707a7972a4b0237fcf839e7fad614ba"), support.Params{}.Slice("sums", "long", 8).ConstSlice("words", "long", 8).Scalar("first", "long", 8).Scalar("outputs", "long", 8).Scalar("parts", "long", 8).Scalar("height", "long", 8), GatherGo, GatherPlain, "merge.go")
+}}
 
 // LaunchGatherFolded runs [GatherFolded] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchGatherFolded[Arg1 linalg.KernelArg[int64], Arg2 linalg.KernelArg[int64]](s *linalg.Session, grid backend.Grid, states Arg1, parts Arg2, all int, first int, outputs int, count_ int, kind int, base int, cols int, pitch int) error {
-	call := launch.New(s, GatherFoldedKernel, grid)
+	call := launch.New(s, GatherFoldedKernel.Source(), grid)
 	launch.Slice[int64](&call, "states", states)
 	launch.Slice[int64](&call, "parts", parts)
 	call.Scalar(support.Arg(int64(all)))
@@ -279,7 +351,9 @@ func LaunchGatherFolded[Arg1 linalg.KernelArg[int64], Arg2 linalg.KernelArg[int6
 	return call.Launch()
 }
 
-var GatherFoldedKernel = kernelsPacked.Source("GatherFolded_kernel", "8d565ed369be1a4cd990cf22aa251fdc", support.Params{}.Slice("states", "long", 8).ConstSlice("parts", "long", 8).Scalar("all", "long", 8).Scalar("first", "long", 8).Scalar("outputs", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("base", "long", 8).Scalar("cols", "long", 8).Scalar("pitch", "long", 8), GatherFoldedGo, GatherFoldedPlain, "merge.go")
+var GatherFoldedKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("GatherFolded_kernel", nativecode.Code_gatherfolded.Of("GatherFolded_kernel", "8d565ed369be1a4cd990cf22aa251fdc"), support.Params{}.Slice("states", "long", 8).ConstSlice("parts", "long", 8).Scalar("all", "long", 8).Scalar("first", "long", 8).Scalar("outputs", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("base", "long", 8).Scalar("cols", "long", 8).Scalar("pitch", "long", 8), GatherFoldedGo, GatherFoldedPlain, "merge.go")
+}}
 
 // LaunchTotals runs [Totals] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -293,21 +367,27 @@ func LaunchTotals[T interface{ float32 | float64 | int32 }, F interface{ single 
 }
 
 var TotalsKernels = support.Kernels{
-	{Types: []any{*new(float32), *new(single)}, Kernel: TotalsFloat32SingleKernel},
-	{Types: []any{*new(float64), *new(double)}, Kernel: TotalsFloat64DoubleKernel},
-	{Types: []any{*new(int32), *new(integer)}, Kernel: TotalsInt32IntegerKernel},
+	{Types: []any{float32(0), single{}}, Kernel: &TotalsFloat32SingleKernel},
+	{Types: []any{float64(0), double{}}, Kernel: &TotalsFloat64DoubleKernel},
+	{Types: []any{int32(0), integer{}}, Kernel: &TotalsInt32IntegerKernel},
 }
 
-var TotalsFloat32SingleKernel = kernelsPacked.Source("Totals_float32_single", "b53593c907ee3b45269be70e67969176", support.Params{}.ConstMatrix("x", "float", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), TotalsFloat32SingleGo, TotalsFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go")
+var TotalsFloat32SingleKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("Totals_float32_single", nativecode.Code_totals.Of("Totals_float32_single", "b53593c907ee3b45269be70e67969176"), support.Params{}.ConstMatrix("x", "float", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), TotalsFloat32SingleGo, TotalsFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go")
+}}
 
-var TotalsFloat64DoubleKernel = kernelsPacked.Source("Totals_float64_double", "caf1a7c30dc82754c6bbe393aff2e2d8", support.Params{}.ConstMatrix("x", "double", 8).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), TotalsFloat64DoubleGo, TotalsFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go")
+var TotalsFloat64DoubleKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("Totals_float64_double", nativecode.Code_totals.Of("Totals_float64_double", "caf1a7c30dc82754c6bbe393aff2e2d8"), support.Params{}.ConstMatrix("x", "double", 8).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), TotalsFloat64DoubleGo, TotalsFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go")
+}}
 
-var TotalsInt32IntegerKernel = kernelsPacked.Source("Totals_int32_integer", "b459f766ebfba36eef403a4b4b206fcf", support.Params{}.ConstMatrix("x", "int", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), TotalsInt32IntegerGo, TotalsInt32IntegerPlain, "prefix.go")
+var TotalsInt32IntegerKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("Totals_int32_integer", nativecode.Code_totals.Of("Totals_int32_integer", "b459f766ebfba36eef403a4b4b206fcf"), support.Params{}.ConstMatrix("x", "int", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), TotalsInt32IntegerGo, TotalsInt32IntegerPlain, "prefix.go")
+}}
 
 // LaunchOffsets runs [Offsets] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchOffsets[Arg1 linalg.KernelArg[int64]](s *linalg.Session, grid backend.Grid, sums Arg1, rows_ int, blocks int, words int) error {
-	call := launch.New(s, OffsetsKernel, grid)
+	call := launch.New(s, OffsetsKernel.Source(), grid)
 	launch.Slice[int64](&call, "sums", sums)
 	call.Scalar(support.Arg(int64(rows_)))
 	call.Scalar(support.Arg(int64(blocks)))
@@ -315,7 +395,9 @@ func LaunchOffsets[Arg1 linalg.KernelArg[int64]](s *linalg.Session, grid backend
 	return call.Launch()
 }
 
-var OffsetsKernel = kernelsPacked.Source("Offsets_kernel", "263449c88afdf806b915ac76cc5b8a03", support.Params{}.Slice("sums", "long", 8).Scalar("rows", "long", 8).Scalar("blocks", "long", 8).Scalar("words", "long", 8), OffsetsGo, OffsetsPlain, "prefix.go")
+var OffsetsKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("Offsets_kernel", nativecode.Code_offsets.Of("Offsets_kernel", "263449c88afdf806b915ac76cc5b8a03"), support.Params{}.Slice("sums", "long", 8).Scalar("rows", "long", 8).Scalar("blocks", "long", 8).Scalar("words", "long", 8), OffsetsGo, OffsetsPlain, "prefix.go")
+}}
 
 // LaunchPrefix runs [Prefix] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -330,16 +412,22 @@ func LaunchPrefix[T interface{ float32 | float64 | int32 }, F interface{ single 
 }
 
 var PrefixKernels = support.Kernels{
-	{Types: []any{*new(float32), *new(single)}, Kernel: PrefixFloat32SingleKernel},
-	{Types: []any{*new(float64), *new(double)}, Kernel: PrefixFloat64DoubleKernel},
-	{Types: []any{*new(int32), *new(integer)}, Kernel: PrefixInt32IntegerKernel},
+	{Types: []any{float32(0), single{}}, Kernel: &PrefixFloat32SingleKernel},
+	{Types: []any{float64(0), double{}}, Kernel: &PrefixFloat64DoubleKernel},
+	{Types: []any{int32(0), integer{}}, Kernel: &PrefixInt32IntegerKernel},
 }
 
-var PrefixFloat32SingleKernel = kernelsPacked.Source("Prefix_float32_single", "4668df85e9e420e603106b0b3a44e43c", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixFloat32SingleGo, PrefixFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var PrefixFloat32SingleKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("Prefix_float32_single", nativecode.Code_prefix.Of("Prefix_float32_single", "4668df85e9e420e603106b0b3a44e43c"), support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixFloat32SingleGo, PrefixFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+}}
 
-var PrefixFloat64DoubleKernel = kernelsPacked.Source("Prefix_float64_double", "07835eb6df0cf6c6058dd0387d7c41d0", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixFloat64DoubleGo, PrefixFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var PrefixFloat64DoubleKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("Prefix_float64_double", nativecode.Code_prefix.Of("Prefix_float64_double", "07835eb6df0cf6c6058dd0387d7c41d0"), support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixFloat64DoubleGo, PrefixFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+}}
 
-var PrefixInt32IntegerKernel = kernelsPacked.Source("Prefix_int32_integer", "041a567e7020da6816e02a67efd132a8", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).ConstSlice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixInt32IntegerGo, PrefixInt32IntegerPlain, "prefix.go")
+var PrefixInt32IntegerKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("Prefix_int32_integer", nativecode.Code_prefix.Of("Prefix_int32_integer", "041a567e7020da6816e02a67efd132a8"), support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).ConstSlice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixInt32IntegerGo, PrefixInt32IntegerPlain, "prefix.go")
+}}
 
 // LaunchScatter runs [Scatter] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -356,21 +444,27 @@ func LaunchScatter[T interface{ float32 | float64 | int32 }, F interface{ single
 }
 
 var ScatterKernels = support.Kernels{
-	{Types: []any{*new(float32), *new(single)}, Kernel: ScatterFloat32SingleKernel},
-	{Types: []any{*new(float64), *new(double)}, Kernel: ScatterFloat64DoubleKernel},
-	{Types: []any{*new(int32), *new(integer)}, Kernel: ScatterInt32IntegerKernel},
+	{Types: []any{float32(0), single{}}, Kernel: &ScatterFloat32SingleKernel},
+	{Types: []any{float64(0), double{}}, Kernel: &ScatterFloat64DoubleKernel},
+	{Types: []any{int32(0), integer{}}, Kernel: &ScatterInt32IntegerKernel},
 }
 
-var ScatterFloat32SingleKernel = kernelsPacked.Source("Scatter_float32_single", "ea73512985777221c2243651badd1140", support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).Slice("words", "long", 8).Scalar("short", "uint", 4), ScatterFloat32SingleGo, ScatterFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var ScatterFloat32SingleKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("Scatter_float32_single", nativecode.Code_scatter.Of("Scatter_float32_single", "ea73512985777221c2243651badd1140"), support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).Slice("words", "long", 8).Scalar("short", "uint", 4), ScatterFloat32SingleGo, ScatterFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+}}
 
-var ScatterFloat64DoubleKernel = kernelsPacked.Source("Scatter_float64_double", "48dc8dab36519d14e0356a936ccc1de8", support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).Slice("words", "long", 8).Scalar("short", "uint", 4), ScatterFloat64DoubleGo, ScatterFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+var ScatterFloat64DoubleKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("Scatter_float64_double", nativecode.Code_scatter.Of("Scatter_float64_double", "48dc8dab36519d14e0356a936ccc1de8"), support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).Slice("words", "long", 8).Scalar("short", "uint", 4), ScatterFloat64DoubleGo, ScatterFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+}}
 
-var ScatterInt32IntegerKernel = kernelsPacked.Source("Scatter_int32_integer", "efd3e786495db979630bd154ad233709", support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).ConstSlice("words", "long", 8).Scalar("short", "uint", 4), ScatterInt32IntegerGo, ScatterInt32IntegerPlain, "prefix.go")
+var ScatterInt32IntegerKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("Scatter_int32_integer", nativecode.Code_scatter.Of("Scatter_int32_integer", "efd3e786495db979630bd154ad233709"), support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).ConstSlice("words", "long", 8).Scalar("short", "uint", 4), ScatterInt32IntegerGo, ScatterInt32IntegerPlain, "prefix.go")
+}}
 
 //go:embed kernels_tandem.zip
 var kernelsFile string
 
-var kernelsPacked = support.Packed{Fresh: kernelsFresh, PTX: support.PTX(kernelsFile), Text: support.Texts(kernelsFile), Native: nativecode.Kernels}
+var kernelsPacked = support.Packed{Fresh: kernelsFresh, PTX: support.PTX(kernelsFile), Text: support.Texts(kernelsFile)}
 
 //go:embed along.go block.go each.go fold.go folded.go format.go guess.go int128.go merge.go prefix.go
 var kernelsText embed.FS
@@ -1462,7 +1556,7 @@ func AlongFloat32SinglePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg
 			}
 			/*line along.go:47*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:1466
+//line kernels_tandem.go:1560
 	}
 	return nil
 }
@@ -1999,7 +2093,7 @@ func AlongFloat64DoublePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg
 			}
 			/*line along.go:47*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:2003
+//line kernels_tandem.go:2097
 	}
 	return nil
 }
@@ -2656,7 +2750,7 @@ func AlongFloat32SingleProductGo(grid backend.Grid, lo, hi int, args []backend.A
 			}
 			/*line along.go:47*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:2660
+//line kernels_tandem.go:2754
 	}
 	return nil
 }
@@ -3244,7 +3338,7 @@ func AlongFloat64DoubleProductGo(grid backend.Grid, lo, hi int, args []backend.A
 			}
 			/*line along.go:47*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3248
+//line kernels_tandem.go:3342
 	}
 	return nil
 }
@@ -3386,7 +3480,7 @@ func EachFloat32SinglePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg)
 				}
 			}
 		}
-//line kernels_tandem.go:3390
+//line kernels_tandem.go:3484
 	}
 	return nil
 }
@@ -3530,7 +3624,7 @@ func EachFloat64DoublePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg)
 				}
 			}
 		}
-//line kernels_tandem.go:3534
+//line kernels_tandem.go:3628
 	}
 	return nil
 }
@@ -3672,7 +3766,7 @@ func EachFloat32SingleProductGo(grid backend.Grid, lo, hi int, args []backend.Ar
 				}
 			}
 		}
-//line kernels_tandem.go:3676
+//line kernels_tandem.go:3770
 	}
 	return nil
 }
@@ -3816,7 +3910,7 @@ func EachFloat64DoubleProductGo(grid backend.Grid, lo, hi int, args []backend.Ar
 				}
 			}
 		}
-//line kernels_tandem.go:3820
+//line kernels_tandem.go:3914
 	}
 	return nil
 }
@@ -3930,7 +4024,7 @@ func EachFloat32SingleBareGo(grid backend.Grid, lo, hi int, args []backend.Arg) 
 				}
 			}
 		}
-//line kernels_tandem.go:3934
+//line kernels_tandem.go:4028
 	}
 	return nil
 }
@@ -4066,7 +4160,7 @@ func FoldAlongFloat32Float32Int32Ends32Value32Go(grid backend.Grid, lo, hi int, 
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4070
+//line kernels_tandem.go:4164
 	}
 	return nil
 }
@@ -4202,7 +4296,7 @@ func FoldAlongFloat64Float64Int64Ends64Value64Go(grid backend.Grid, lo, hi int, 
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4206
+//line kernels_tandem.go:4300
 	}
 	return nil
 }
@@ -4338,7 +4432,7 @@ func FoldAlongFloat32Int32Int32First32IndexGo(grid backend.Grid, lo, hi int, arg
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4342
+//line kernels_tandem.go:4436
 	}
 	return nil
 }
@@ -4474,7 +4568,7 @@ func FoldAlongFloat64Int32Int64First64IndexGo(grid backend.Grid, lo, hi int, arg
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4478
+//line kernels_tandem.go:4572
 	}
 	return nil
 }
@@ -4610,7 +4704,7 @@ func FoldAlongInt32Int32Int32EndsIntValueIntGo(grid backend.Grid, lo, hi int, ar
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4614
+//line kernels_tandem.go:4708
 	}
 	return nil
 }
@@ -4746,7 +4840,7 @@ func FoldAlongInt32Int32Int32FirstIntIndexGo(grid backend.Grid, lo, hi int, args
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4750
+//line kernels_tandem.go:4844
 	}
 	return nil
 }
@@ -4882,7 +4976,7 @@ func FoldAlongInt32Int32Int32Add32TotalGo(grid backend.Grid, lo, hi int, args []
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4886
+//line kernels_tandem.go:4980
 	}
 	return nil
 }
@@ -5018,7 +5112,7 @@ func FoldAlongBoolInt32Int32CountTotalGo(grid backend.Grid, lo, hi int, args []b
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:5022
+//line kernels_tandem.go:5116
 	}
 	return nil
 }
@@ -5154,7 +5248,7 @@ func FoldAlongBoolBoolInt32EndsBoolTruthGo(grid backend.Grid, lo, hi int, args [
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:5158
+//line kernels_tandem.go:5252
 	}
 	return nil
 }
@@ -5229,7 +5323,7 @@ func FoldEachFloat32Float32Int32Ends32Value32Go(grid backend.Grid, lo, hi int, a
 				}
 			}
 		}
-//line kernels_tandem.go:5233
+//line kernels_tandem.go:5327
 	}
 	return nil
 }
@@ -5304,7 +5398,7 @@ func FoldEachFloat64Float64Int64Ends64Value64Go(grid backend.Grid, lo, hi int, a
 				}
 			}
 		}
-//line kernels_tandem.go:5308
+//line kernels_tandem.go:5402
 	}
 	return nil
 }
@@ -5379,7 +5473,7 @@ func FoldEachFloat32Int32Int32First32IndexGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:5383
+//line kernels_tandem.go:5477
 	}
 	return nil
 }
@@ -5454,7 +5548,7 @@ func FoldEachFloat64Int32Int64First64IndexGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:5458
+//line kernels_tandem.go:5552
 	}
 	return nil
 }
@@ -5529,7 +5623,7 @@ func FoldEachInt32Int32Int32EndsIntValueIntGo(grid backend.Grid, lo, hi int, arg
 				}
 			}
 		}
-//line kernels_tandem.go:5533
+//line kernels_tandem.go:5627
 	}
 	return nil
 }
@@ -5604,7 +5698,7 @@ func FoldEachInt32Int32Int32FirstIntIndexGo(grid backend.Grid, lo, hi int, args 
 				}
 			}
 		}
-//line kernels_tandem.go:5608
+//line kernels_tandem.go:5702
 	}
 	return nil
 }
@@ -5679,7 +5773,7 @@ func FoldEachInt32Int32Int32Add32TotalGo(grid backend.Grid, lo, hi int, args []b
 				}
 			}
 		}
-//line kernels_tandem.go:5683
+//line kernels_tandem.go:5777
 	}
 	return nil
 }
@@ -5754,7 +5848,7 @@ func FoldEachBoolInt32Int32CountTotalGo(grid backend.Grid, lo, hi int, args []ba
 				}
 			}
 		}
-//line kernels_tandem.go:5758
+//line kernels_tandem.go:5852
 	}
 	return nil
 }
@@ -5829,7 +5923,7 @@ func FoldEachBoolBoolInt32EndsBoolTruthGo(grid backend.Grid, lo, hi int, args []
 				}
 			}
 		}
-//line kernels_tandem.go:5833
+//line kernels_tandem.go:5927
 	}
 	return nil
 }
@@ -5925,7 +6019,7 @@ func FinishFloat32Value32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 			}
 			/*line fold.go:314*/ o_ = o_ + int64(grid.Groups[0])
 		}
-//line kernels_tandem.go:5929
+//line kernels_tandem.go:6023
 	}
 	return nil
 }
@@ -6021,7 +6115,7 @@ func FinishFloat64Value64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 			}
 			/*line fold.go:314*/ o_ = o_ + int64(grid.Groups[0])
 		}
-//line kernels_tandem.go:6025
+//line kernels_tandem.go:6119
 	}
 	return nil
 }
@@ -6117,7 +6211,7 @@ func FinishInt32ValueIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 			}
 			/*line fold.go:314*/ o_ = o_ + int64(grid.Groups[0])
 		}
-//line kernels_tandem.go:6121
+//line kernels_tandem.go:6215
 	}
 	return nil
 }
@@ -6213,7 +6307,7 @@ func FinishInt32IndexGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 			}
 			/*line fold.go:314*/ o_ = o_ + int64(grid.Groups[0])
 		}
-//line kernels_tandem.go:6217
+//line kernels_tandem.go:6311
 	}
 	return nil
 }
@@ -6309,7 +6403,7 @@ func FinishInt32TotalGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 			}
 			/*line fold.go:314*/ o_ = o_ + int64(grid.Groups[0])
 		}
-//line kernels_tandem.go:6313
+//line kernels_tandem.go:6407
 	}
 	return nil
 }
@@ -6405,7 +6499,7 @@ func FinishBoolTruthGo(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 			}
 			/*line fold.go:314*/ o_ = o_ + int64(grid.Groups[0])
 		}
-//line kernels_tandem.go:6409
+//line kernels_tandem.go:6503
 	}
 	return nil
 }
@@ -6589,7 +6683,7 @@ func RoundFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 			}
 			/*line merge.go:12*/ o_ = o_ + int64(grid.Groups[0])
 		}
-//line kernels_tandem.go:6593
+//line kernels_tandem.go:6687
 	}
 	return nil
 }
@@ -6773,7 +6867,7 @@ func RoundFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 			}
 			/*line merge.go:12*/ o_ = o_ + int64(grid.Groups[0])
 		}
-//line kernels_tandem.go:6777
+//line kernels_tandem.go:6871
 	}
 	return nil
 }
@@ -6818,7 +6912,7 @@ func GatherGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:6822
+//line kernels_tandem.go:6916
 	}
 	return nil
 }
@@ -6872,7 +6966,7 @@ func GatherFoldedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:6876
+//line kernels_tandem.go:6970
 	}
 	return nil
 }
@@ -6919,7 +7013,7 @@ func TotalsFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:6923
+//line kernels_tandem.go:7017
 	}
 	return nil
 }
@@ -6967,7 +7061,7 @@ func TotalsFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:6971
+//line kernels_tandem.go:7065
 	}
 	return nil
 }
@@ -7021,7 +7115,7 @@ func TotalsInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:7025
+//line kernels_tandem.go:7119
 	}
 	return nil
 }
@@ -7066,7 +7160,7 @@ func OffsetsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:7070
+//line kernels_tandem.go:7164
 	}
 	return nil
 }
@@ -7148,7 +7242,7 @@ func PrefixFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:7152
+//line kernels_tandem.go:7246
 	}
 	return nil
 }
@@ -7231,7 +7325,7 @@ func PrefixFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:7235
+//line kernels_tandem.go:7329
 	}
 	return nil
 }
@@ -7287,7 +7381,7 @@ func PrefixInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:7291
+//line kernels_tandem.go:7385
 	}
 	return nil
 }
@@ -7356,7 +7450,7 @@ func ScatterFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:7360
+//line kernels_tandem.go:7454
 	}
 	return nil
 }
@@ -7425,7 +7519,7 @@ func ScatterFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:7429
+//line kernels_tandem.go:7523
 	}
 	return nil
 }
@@ -7494,7 +7588,7 @@ func ScatterInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:7498
+//line kernels_tandem.go:7592
 	}
 	return nil
 }
@@ -7523,7 +7617,7 @@ func gpu_guessLanes(f_ gpu_single, p_ gpu_plain, b_ gpu_block, g_ gpu_guess, i_ 
 		/*line along.go:318*/ j_ = t12_
 	}
 	/*line along.go:322*/ return g_
-//line kernels_tandem.go:7527
+//line kernels_tandem.go:7621
 }
 
 func gpu_elementsAt(p_ gpu_plain, b_ gpu_block, i_ int64, j_ int64) (float32, float32) {
@@ -7533,7 +7627,7 @@ func gpu_elementsAt(p_ gpu_plain, b_ gpu_block, i_ int64, j_ int64) (float32, fl
 	/*line along.go:171*/ x_ = t_
 	/*line along.go:171*/ y_ = float32(0)
 	/*line along.go:175*/ return x_, y_
-//line kernels_tandem.go:7537
+//line kernels_tandem.go:7631
 }
 
 func gpu_plus(f_ gpu_single, p_ gpu_plain, g_ gpu_guess, x_ float32, y_ float32, shift_ float32, mask_ int64, quick_ bool) gpu_guess {
@@ -7546,7 +7640,7 @@ func gpu_plus(f_ gpu_single, p_ gpu_plain, g_ gpu_guess, x_ float32, y_ float32,
 	sum_, err_ := gpu_twoSum(g_.sum_, t3_)
 	/*line guess.go:43*/ t7_ := gpu_guess{sum_: sum_, rest_: float64(0), off_: g_.off_ + math.Abs(err_)}
 	/*line guess.go:43*/ return t7_
-//line kernels_tandem.go:7550
+//line kernels_tandem.go:7644
 }
 
 func gpu_sure(f_ gpu_single, g_ gpu_guess, q_ gpu_quotient, quick_ bool, n_ int64) (float32, bool) {
@@ -7571,7 +7665,7 @@ func gpu_sure(f_ gpu_single, g_ gpu_guess, q_ gpu_quotient, quick_ bool, n_ int6
 	/*line guess.go:100*/ a_ := float32((g_.sum_ + (g_.rest_ - g_.off_)))
 	/*line guess.go:100*/ b_ := float32((g_.sum_ + (g_.rest_ + g_.off_)))
 	return a_, (ok_ && (a_ == b_)) && ((a_ != float32(0)) || (g_.off_ == float64(0)))
-//line kernels_tandem.go:7575
+//line kernels_tandem.go:7669
 }
 
 func gpu_extractFrom(f_ gpu_single, p_ gpu_plain, b_ gpu_block, l_ int64, n_ int64, top_ int64, alone_ bool) gpu_extraction {
@@ -7605,7 +7699,7 @@ func gpu_extractFrom(f_ gpu_single, p_ gpu_plain, b_ gpu_block, l_ int64, n_ int
 	}
 	/*line along.go:204*/ e_.w_ = gpu_windowOf(f_, p_, e_)
 	return e_
-//line kernels_tandem.go:7609
+//line kernels_tandem.go:7703
 }
 
 func gpu_fits(f_ gpu_single, p_ gpu_plain, w_ gpu_window, top_ int64, alone_ bool) bool {
@@ -7619,33 +7713,33 @@ func gpu_fits(f_ gpu_single, p_ gpu_plain, w_ gpu_window, top_ int64, alone_ boo
 	/*line block.go:93*/ lo_ = max(lo_, int64(1))
 //line block.go:95
 	return (w_.hi_ == uint32(0)) || (((int64((w_.hi_ >> (20))) <= top_) && (lo_ >= least_)) && ((top_ - lo_) <= (span_ - tail_)))
-//line kernels_tandem.go:7623
+//line kernels_tandem.go:7717
 }
 
 func gpu_plus_(e_ gpu_extracted, g_ gpu_extracted) gpu_extracted {
 //line block.go:30
 	t_ := gpu_extracted{a_: e_.a_ + g_.a_, b_: e_.b_ + g_.b_, c_: e_.c_ + g_.c_, d_: e_.d_ + g_.d_}
 	/*line block.go:30*/ return t_
-//line kernels_tandem.go:7630
+//line kernels_tandem.go:7724
 }
 
 func gpu_counted(e_ gpu_extraction, top_ int64) gpu_extracted {
 	/*line block.go:192*/ a_, b_, c_, d_ := gpu_magicFor(top_)
 	t5_ := gpu_extracted{a_: gpu_unitsAbove(e_.a_, a_), b_: gpu_unitsAbove(e_.b_, b_), c_: gpu_unitsAbove(e_.c_, c_), d_: gpu_unitsAbove(e_.d_, d_)}
 	/*line block.go:193*/ return t5_
-//line kernels_tandem.go:7637
+//line kernels_tandem.go:7731
 }
 
 func gpu_nowhere() gpu_window {
 	/*line block.go:39*/ t_ := gpu_window{lo_: uint32(4294967295)}
 	/*line block.go:39*/ return t_
-//line kernels_tandem.go:7643
+//line kernels_tandem.go:7737
 }
 
 func gpu_and(w_ gpu_window, v_ gpu_window) gpu_window {
 	/*line block.go:42*/ t_ := gpu_window{hi_: max(w_.hi_, v_.hi_), lo_: min(w_.lo_, v_.lo_)}
 	/*line block.go:42*/ return t_
-//line kernels_tandem.go:7649
+//line kernels_tandem.go:7743
 }
 
 func gpu_nextTop(f_ gpu_single, p_ gpu_plain, w_ gpu_window, top_ int64) int64 {
@@ -7653,14 +7747,14 @@ func gpu_nextTop(f_ gpu_single, p_ gpu_plain, w_ gpu_window, top_ int64) int64 {
 		return top_
 	}
 	return gpu_topOf(f_, p_, w_)
-//line kernels_tandem.go:7657
+//line kernels_tandem.go:7751
 }
 
 func gpu_addTo(f_ gpu_single, p_ gpu_plain, words_ []int64, e_ gpu_extracted, top_ int64) {
 	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-384)
 	gpu_addInt(words_, at_+int64(46), e_.a_)
 	gpu_addInt(words_, at_, e_.b_)
-//line kernels_tandem.go:7664
+//line kernels_tandem.go:7758
 }
 
 func gpu_topOf(f_ gpu_single, p_ gpu_plain, w_ gpu_window) int64 {
@@ -7675,7 +7769,7 @@ func gpu_topOf(f_ gpu_single, p_ gpu_plain, w_ gpu_window) int64 {
 		}
 	}
 	/*line block.go:116*/ return top_
-//line kernels_tandem.go:7679
+//line kernels_tandem.go:7773
 }
 
 func gpu_extractFitting(f_ gpu_single, p_ gpu_plain, b_ gpu_block, l_ int64, n_ int64, top_ int64) (gpu_extraction, int64) {
@@ -7693,7 +7787,7 @@ func gpu_extractFitting(f_ gpu_single, p_ gpu_plain, b_ gpu_block, l_ int64, n_ 
 		}
 	}
 	return e_, rest_
-//line kernels_tandem.go:7697
+//line kernels_tandem.go:7791
 }
 
 func gpu_used(top_ int64) int64 {
@@ -7701,7 +7795,7 @@ func gpu_used(top_ int64) int64 {
 		return int64(1026)
 	}
 	return top_
-//line kernels_tandem.go:7705
+//line kernels_tandem.go:7799
 }
 
 func gpu_addRest(f_ gpu_single, p_ gpu_plain, b_ gpu_block, l_ int64, n_ int64, top_ int64, words_ []int64) {
@@ -7714,7 +7808,7 @@ func gpu_addRest(f_ gpu_single, p_ gpu_plain, b_ gpu_block, l_ int64, n_ int64, 
 			}
 		}
 	}
-//line kernels_tandem.go:7718
+//line kernels_tandem.go:7812
 }
 
 func gpu_leave(f_ gpu_single, p_ gpu_plain, words_ []int64, at_ int64, e_ gpu_extracted, top_ int64) {
@@ -7729,7 +7823,7 @@ func gpu_leave(f_ gpu_single, p_ gpu_plain, words_ []int64, at_ int64, e_ gpu_ex
 	/*line block.go:213*/ words_[t3_] = int64(0)
 	/*line block.go:213*/ words_[t4_] = int64(0)
 	/*line block.go:217*/ words_[at_+int64(24)] = top_ << (3)
-//line kernels_tandem.go:7733
+//line kernels_tandem.go:7827
 }
 
 func gpu_rounded(f_ gpu_single, v_ gpu_Value, special_ int64, q_ gpu_quotient) float32 {
@@ -7747,19 +7841,19 @@ func gpu_rounded(f_ gpu_single, v_ gpu_Value, special_ int64, q_ gpu_quotient) f
 		}
 	}
 	/*line format.go:117*/ return gpu_round(f_, v_)
-//line kernels_tandem.go:7751
+//line kernels_tandem.go:7845
 }
 
 func gpu_valueOf(f_ gpu_single, p_ gpu_plain, e_ gpu_extracted, top_ int64) gpu_Value {
 	/*line block.go:227*/ s_ := gpu_joined(e_.a_, e_.b_)
 	/*line block.go:229*/ return gpu_value(s_, gpu_unit(top_))
-//line kernels_tandem.go:7757
+//line kernels_tandem.go:7851
 }
 
 func gpu_ofWords(f_ gpu_single, sum_ []int64, q_ gpu_quotient) float32 {
 	/*line format.go:145*/ t_ := gpu_Top(sum_, gpu_wordsOf(f_), int64(-384))
 	/*line format.go:145*/ return gpu_rounded(f_, t_, sum_[24], q_)
-//line kernels_tandem.go:7763
+//line kernels_tandem.go:7857
 }
 
 func gpu_Carry(w_ []int64, at_ gpu_Place) {
@@ -7770,13 +7864,13 @@ func gpu_Carry(w_ []int64, at_ gpu_Place) {
 		w_[at_.At_+(k_*at_.Step_)] = v_ & int64(4294967295)
 	}
 	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
-//line kernels_tandem.go:7774
+//line kernels_tandem.go:7868
 }
 
 func gpu_wordsOf(f_ gpu_single) gpu_Place {
 	/*line format.go:140*/ t_ := gpu_Place{Step_: int64(1), N_: int64(24)}
 	/*line format.go:140*/ return t_
-//line kernels_tandem.go:7780
+//line kernels_tandem.go:7874
 }
 
 func gpu_extractFrom_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, l_ int64, n_ int64, top_ int64, alone_ bool) gpu_extraction {
@@ -7801,7 +7895,7 @@ func gpu_extractFrom_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, l_ int64, n_ i
 	}
 	/*line along.go:204*/ e_.w_ = gpu_windowOf_(f_, p_, e_)
 	return e_
-//line kernels_tandem.go:7805
+//line kernels_tandem.go:7899
 }
 
 func gpu_fits_(f_ gpu_double, p_ gpu_plain, w_ gpu_window, top_ int64, alone_ bool) bool {
@@ -7815,7 +7909,7 @@ func gpu_fits_(f_ gpu_double, p_ gpu_plain, w_ gpu_window, top_ int64, alone_ bo
 	/*line block.go:93*/ lo_ = max(lo_, int64(1))
 //line block.go:95
 	return (w_.hi_ == uint32(0)) || (((int64((w_.hi_ >> (20))) <= top_) && (lo_ >= least_)) && ((top_ - lo_) <= (span_ - tail_)))
-//line kernels_tandem.go:7819
+//line kernels_tandem.go:7913
 }
 
 func gpu_nextTop_(f_ gpu_double, p_ gpu_plain, w_ gpu_window, top_ int64) int64 {
@@ -7823,14 +7917,14 @@ func gpu_nextTop_(f_ gpu_double, p_ gpu_plain, w_ gpu_window, top_ int64) int64 
 		return top_
 	}
 	return gpu_topOf_(f_, p_, w_)
-//line kernels_tandem.go:7827
+//line kernels_tandem.go:7921
 }
 
 func gpu_addTo_(f_ gpu_double, p_ gpu_plain, words_ []int64, e_ gpu_extracted, top_ int64) {
 	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-2176)
 	gpu_addInt(words_, at_+int64(46), e_.a_)
 	gpu_addInt(words_, at_, e_.b_)
-//line kernels_tandem.go:7834
+//line kernels_tandem.go:7928
 }
 
 func gpu_topOf_(f_ gpu_double, p_ gpu_plain, w_ gpu_window) int64 {
@@ -7844,7 +7938,7 @@ func gpu_topOf_(f_ gpu_double, p_ gpu_plain, w_ gpu_window) int64 {
 		}
 	}
 	/*line block.go:116*/ return top_
-//line kernels_tandem.go:7848
+//line kernels_tandem.go:7942
 }
 
 func gpu_extractFitting_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, l_ int64, n_ int64, top_ int64) (gpu_extraction, int64) {
@@ -7862,7 +7956,7 @@ func gpu_extractFitting_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, l_ int64, n
 		}
 	}
 	return e_, rest_
-//line kernels_tandem.go:7866
+//line kernels_tandem.go:7960
 }
 
 func gpu_addRest_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, l_ int64, n_ int64, top_ int64, words_ []int64) {
@@ -7875,7 +7969,7 @@ func gpu_addRest_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, l_ int64, n_ int64
 			}
 		}
 	}
-//line kernels_tandem.go:7879
+//line kernels_tandem.go:7973
 }
 
 func gpu_leave_(f_ gpu_double, p_ gpu_plain, words_ []int64, at_ int64, e_ gpu_extracted, top_ int64) {
@@ -7890,7 +7984,7 @@ func gpu_leave_(f_ gpu_double, p_ gpu_plain, words_ []int64, at_ int64, e_ gpu_e
 	/*line block.go:213*/ words_[t3_] = int64(0)
 	/*line block.go:213*/ words_[t4_] = int64(0)
 	/*line block.go:217*/ words_[at_+int64(136)] = top_ << (3)
-//line kernels_tandem.go:7894
+//line kernels_tandem.go:7988
 }
 
 func gpu_rounded_(f_ gpu_double, v_ gpu_Value, special_ int64, q_ gpu_quotient) float64 {
@@ -7908,25 +8002,25 @@ func gpu_rounded_(f_ gpu_double, v_ gpu_Value, special_ int64, q_ gpu_quotient) 
 		}
 	}
 	/*line format.go:117*/ return gpu_round_(f_, v_)
-//line kernels_tandem.go:7912
+//line kernels_tandem.go:8006
 }
 
 func gpu_valueOf_(f_ gpu_double, p_ gpu_plain, e_ gpu_extracted, top_ int64) gpu_Value {
 	/*line block.go:227*/ s_ := gpu_joined(e_.a_, e_.b_)
 	/*line block.go:229*/ return gpu_value(s_, gpu_unit(top_))
-//line kernels_tandem.go:7918
+//line kernels_tandem.go:8012
 }
 
 func gpu_ofWords_(f_ gpu_double, sum_ []int64, q_ gpu_quotient) float64 {
 	/*line format.go:145*/ t_ := gpu_Top(sum_, gpu_wordsOf_(f_), int64(-2176))
 	/*line format.go:145*/ return gpu_rounded_(f_, t_, sum_[136], q_)
-//line kernels_tandem.go:7924
+//line kernels_tandem.go:8018
 }
 
 func gpu_wordsOf_(f_ gpu_double) gpu_Place {
 	/*line format.go:140*/ t_ := gpu_Place{Step_: int64(1), N_: int64(136)}
 	/*line format.go:140*/ return t_
-//line kernels_tandem.go:7930
+//line kernels_tandem.go:8024
 }
 
 func gpu_guessLanes_(f_ gpu_single, p_ gpu_product, b_ gpu_block, g_ gpu_guess, i_ int64, j_ int64, di_ int64, dj_ int64) gpu_guess {
@@ -7953,7 +8047,7 @@ func gpu_guessLanes_(f_ gpu_single, p_ gpu_product, b_ gpu_block, g_ gpu_guess, 
 		/*line along.go:318*/ j_ = t12_
 	}
 	/*line along.go:322*/ return g_
-//line kernels_tandem.go:7957
+//line kernels_tandem.go:8051
 }
 
 func gpu_elementsAt_(p_ gpu_product, b_ gpu_block, i_ int64, j_ int64) (float32, float32) {
@@ -7964,7 +8058,7 @@ func gpu_elementsAt_(p_ gpu_product, b_ gpu_block, i_ int64, j_ int64) (float32,
 	/*line along.go:171*/ y_ = float32(0)
 	/*line along.go:173*/ y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
 	/*line along.go:175*/ return x_, y_
-//line kernels_tandem.go:7968
+//line kernels_tandem.go:8062
 }
 
 func gpu_plus__(f_ gpu_single, p_ gpu_product, g_ gpu_guess, x_ float32, y_ float32, shift_ float32, mask_ int64, quick_ bool) gpu_guess {
@@ -7978,7 +8072,7 @@ func gpu_plus__(f_ gpu_single, p_ gpu_product, g_ gpu_guess, x_ float32, y_ floa
 	sum_, err_ := gpu_twoSum(g_.sum_, t3_)
 	/*line guess.go:43*/ t7_ := gpu_guess{sum_: sum_, rest_: float64(0), off_: g_.off_ + math.Abs(err_)}
 	/*line guess.go:43*/ return t7_
-//line kernels_tandem.go:7982
+//line kernels_tandem.go:8076
 }
 
 func gpu_extractFrom__(f_ gpu_single, p_ gpu_product, b_ gpu_block, l_ int64, n_ int64, top_ int64, alone_ bool) gpu_extraction {
@@ -8003,7 +8097,7 @@ func gpu_extractFrom__(f_ gpu_single, p_ gpu_product, b_ gpu_block, l_ int64, n_
 	}
 	/*line along.go:204*/ e_.w_ = gpu_windowOf__(f_, p_, e_)
 	return e_
-//line kernels_tandem.go:8007
+//line kernels_tandem.go:8101
 }
 
 func gpu_fits__(f_ gpu_single, p_ gpu_product, w_ gpu_window, top_ int64, alone_ bool) bool {
@@ -8018,7 +8112,7 @@ func gpu_fits__(f_ gpu_single, p_ gpu_product, w_ gpu_window, top_ int64, alone_
 	/*line block.go:93*/ lo_ = max(lo_, int64(1))
 //line block.go:95
 	return (w_.hi_ == uint32(0)) || (((int64((w_.hi_ >> (20))) <= top_) && (lo_ >= least_)) && ((top_ - lo_) <= (span_ - tail_)))
-//line kernels_tandem.go:8022
+//line kernels_tandem.go:8116
 }
 
 func gpu_nextTop__(f_ gpu_single, p_ gpu_product, w_ gpu_window, top_ int64) int64 {
@@ -8026,14 +8120,14 @@ func gpu_nextTop__(f_ gpu_single, p_ gpu_product, w_ gpu_window, top_ int64) int
 		return top_
 	}
 	return gpu_topOf__(f_, p_, w_)
-//line kernels_tandem.go:8030
+//line kernels_tandem.go:8124
 }
 
 func gpu_addTo__(f_ gpu_single, p_ gpu_product, words_ []int64, e_ gpu_extracted, top_ int64) {
 	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-384)
 	gpu_addInt(words_, at_+int64(46), e_.a_)
 	gpu_addInt(words_, at_, e_.b_)
-//line kernels_tandem.go:8037
+//line kernels_tandem.go:8131
 }
 
 func gpu_topOf__(f_ gpu_single, p_ gpu_product, w_ gpu_window) int64 {
@@ -8048,7 +8142,7 @@ func gpu_topOf__(f_ gpu_single, p_ gpu_product, w_ gpu_window) int64 {
 		}
 	}
 	/*line block.go:116*/ return top_
-//line kernels_tandem.go:8052
+//line kernels_tandem.go:8146
 }
 
 func gpu_extractFitting__(f_ gpu_single, p_ gpu_product, b_ gpu_block, l_ int64, n_ int64, top_ int64) (gpu_extraction, int64) {
@@ -8066,7 +8160,7 @@ func gpu_extractFitting__(f_ gpu_single, p_ gpu_product, b_ gpu_block, l_ int64,
 		}
 	}
 	return e_, rest_
-//line kernels_tandem.go:8070
+//line kernels_tandem.go:8164
 }
 
 func gpu_addRest__(f_ gpu_single, p_ gpu_product, b_ gpu_block, l_ int64, n_ int64, top_ int64, words_ []int64) {
@@ -8079,7 +8173,7 @@ func gpu_addRest__(f_ gpu_single, p_ gpu_product, b_ gpu_block, l_ int64, n_ int
 			}
 		}
 	}
-//line kernels_tandem.go:8083
+//line kernels_tandem.go:8177
 }
 
 func gpu_leave__(f_ gpu_single, p_ gpu_product, words_ []int64, at_ int64, e_ gpu_extracted, top_ int64) {
@@ -8094,13 +8188,13 @@ func gpu_leave__(f_ gpu_single, p_ gpu_product, words_ []int64, at_ int64, e_ gp
 	/*line block.go:213*/ words_[t3_] = int64(0)
 	/*line block.go:213*/ words_[t4_] = int64(0)
 	/*line block.go:217*/ words_[at_+int64(24)] = top_ << (3)
-//line kernels_tandem.go:8098
+//line kernels_tandem.go:8192
 }
 
 func gpu_valueOf__(f_ gpu_single, p_ gpu_product, e_ gpu_extracted, top_ int64) gpu_Value {
 	/*line block.go:227*/ s_ := gpu_joined(e_.a_, e_.b_)
 	/*line block.go:229*/ return gpu_value(s_, gpu_unit(top_))
-//line kernels_tandem.go:8104
+//line kernels_tandem.go:8198
 }
 
 func gpu_extractFrom___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, l_ int64, n_ int64, top_ int64, alone_ bool) gpu_extraction {
@@ -8125,7 +8219,7 @@ func gpu_extractFrom___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, l_ int64, 
 	}
 	/*line along.go:204*/ e_.w_ = gpu_windowOf___(f_, p_, e_)
 	return e_
-//line kernels_tandem.go:8129
+//line kernels_tandem.go:8223
 }
 
 func gpu_fits___(f_ gpu_double, p_ gpu_product, w_ gpu_window, top_ int64, alone_ bool) bool {
@@ -8139,7 +8233,7 @@ func gpu_fits___(f_ gpu_double, p_ gpu_product, w_ gpu_window, top_ int64, alone
 	/*line block.go:91*/ lo_ := int64((w_.lo_ >> (20)))
 //line block.go:95
 	return (w_.hi_ == uint32(0)) || (((int64((w_.hi_ >> (20))) <= top_) && (lo_ >= least_)) && ((top_ - lo_) <= (span_ - tail_)))
-//line kernels_tandem.go:8143
+//line kernels_tandem.go:8237
 }
 
 func gpu_nextTop___(f_ gpu_double, p_ gpu_product, w_ gpu_window, top_ int64) int64 {
@@ -8147,7 +8241,7 @@ func gpu_nextTop___(f_ gpu_double, p_ gpu_product, w_ gpu_window, top_ int64) in
 		return top_
 	}
 	return gpu_topOf___(f_, p_, w_)
-//line kernels_tandem.go:8151
+//line kernels_tandem.go:8245
 }
 
 func gpu_addTo___(f_ gpu_double, p_ gpu_product, words_ []int64, e_ gpu_extracted, top_ int64) {
@@ -8156,7 +8250,7 @@ func gpu_addTo___(f_ gpu_double, p_ gpu_product, words_ []int64, e_ gpu_extracte
 	gpu_addInt(words_, at_, e_.b_)
 	/*line block.go:205*/ gpu_addInt(words_, (at_+int64(46))-int64(54), e_.c_)
 	gpu_addInt(words_, at_-int64(54), e_.d_)
-//line kernels_tandem.go:8160
+//line kernels_tandem.go:8254
 }
 
 func gpu_topOf___(f_ gpu_double, p_ gpu_product, w_ gpu_window) int64 {
@@ -8171,7 +8265,7 @@ func gpu_topOf___(f_ gpu_double, p_ gpu_product, w_ gpu_window) int64 {
 		}
 	}
 	/*line block.go:116*/ return top_
-//line kernels_tandem.go:8175
+//line kernels_tandem.go:8269
 }
 
 func gpu_extractFitting___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, l_ int64, n_ int64, top_ int64) (gpu_extraction, int64) {
@@ -8189,7 +8283,7 @@ func gpu_extractFitting___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, l_ int6
 		}
 	}
 	return e_, rest_
-//line kernels_tandem.go:8193
+//line kernels_tandem.go:8287
 }
 
 func gpu_addRest___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, l_ int64, n_ int64, top_ int64, words_ []int64) {
@@ -8202,7 +8296,7 @@ func gpu_addRest___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, l_ int64, n_ i
 			}
 		}
 	}
-//line kernels_tandem.go:8206
+//line kernels_tandem.go:8300
 }
 
 func gpu_leave___(f_ gpu_double, p_ gpu_product, words_ []int64, at_ int64, e_ gpu_extracted, top_ int64) {
@@ -8223,13 +8317,13 @@ func gpu_leave___(f_ gpu_double, p_ gpu_product, words_ []int64, at_ int64, e_ g
 	/*line block.go:215*/ words_[t7_] = t9_
 	/*line block.go:215*/ words_[t8_] = t10_
 	/*line block.go:217*/ words_[at_+int64(136)] = top_ << (3)
-//line kernels_tandem.go:8227
+//line kernels_tandem.go:8321
 }
 
 func gpu_valueOf___(f_ gpu_double, p_ gpu_product, e_ gpu_extracted, top_ int64) gpu_Value {
 	/*line block.go:227*/ s_ := gpu_joined(e_.a_, e_.b_)
 	/*line block.go:231*/ return gpu_valueWith(s_, int64(54), gpu_joined(e_.c_, e_.d_), gpu_unit(top_)-int64(54))
-//line kernels_tandem.go:8233
+//line kernels_tandem.go:8327
 }
 
 func gpu_guessLine(f_ gpu_single, p_ gpu_plain, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, n_ int64, down_ bool, shift_ float32, mask_ int64, quick_ bool) gpu_guess {
@@ -8246,7 +8340,7 @@ func gpu_guessLine(f_ gpu_single, p_ gpu_plain, x_ gpu_Matrix, y_ gpu_Matrix, o_
 		g_ = gpu_plus(f_, p_, g_, z2_, w2_, shift_, mask_, quick_)
 	}
 	return g_
-//line kernels_tandem.go:8250
+//line kernels_tandem.go:8344
 }
 
 func gpu_put(c_ gpu_Matrix, o_ int64, v_ float32) {
@@ -8255,7 +8349,7 @@ func gpu_put(c_ gpu_Matrix, o_ int64, v_ float32) {
 	} else {
 		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
 	}
-//line kernels_tandem.go:8259
+//line kernels_tandem.go:8353
 }
 
 func gpu_extractLine(f_ gpu_single, p_ gpu_plain, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, i_ int64, end_ int64, down_ bool, shift_ float32, mask_ int64, top_ int64, alone_ bool) gpu_extraction {
@@ -8284,21 +8378,21 @@ func gpu_extractLine(f_ gpu_single, p_ gpu_plain, x_ gpu_Matrix, y_ gpu_Matrix, 
 	}
 	e_.w_ = gpu_windowOf(f_, p_, e_)
 	return e_
-//line kernels_tandem.go:8288
+//line kernels_tandem.go:8382
 }
 
 func gpu_clearWords(words_ []int64, at_ gpu_Place) {
 	/*line prefix.go:71*/ for t_, k_ := at_.N_+int64(1), int64(0); k_ < t_; k_ = k_ + int64(1) {
 		words_[at_.At_+(k_*at_.Step_)] = int64(0)
 	}
-//line kernels_tandem.go:8295
+//line kernels_tandem.go:8389
 }
 
 func gpu_addTo____(f_ gpu_single, p_ gpu_plain, words_ []int64, e_ gpu_extracted, top_ int64) {
 	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-384)
 	gpu_addInt_(words_, at_+int64(46), e_.a_)
 	gpu_addInt_(words_, at_, e_.b_)
-//line kernels_tandem.go:8302
+//line kernels_tandem.go:8396
 }
 
 func gpu_lineElements(p_ gpu_plain, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, k_ int64, down_ bool) (float32, float32) {
@@ -8309,19 +8403,19 @@ func gpu_lineElements(p_ gpu_plain, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, k_ i
 		return z_, z_
 	}
 	/*line each.go:173*/ return x_.Data_[(o_*x_.Stride_)+k_], w_
-//line kernels_tandem.go:8313
+//line kernels_tandem.go:8407
 }
 
 func gpu_addTerm(f_ gpu_single, p_ gpu_plain, words_ []int64, x_ float32, y_ float32, shift_ float32, mask_ int64) {
 	/*line format.go:73*/ u_, v_ := gpu_factors(p_, x_, y_, shift_, mask_)
 	/*line format.go:77*/ gpu_addNumber(f_, words_, float64(u_*v_))
-//line kernels_tandem.go:8319
+//line kernels_tandem.go:8413
 }
 
 func gpu_ofWords__(f_ gpu_single, sum_ []int64, q_ gpu_quotient) float32 {
 	/*line format.go:145*/ t_ := gpu_Top_(sum_, gpu_wordsOf(f_), int64(-384))
 	/*line format.go:145*/ return gpu_rounded(f_, t_, sum_[24], q_)
-//line kernels_tandem.go:8325
+//line kernels_tandem.go:8419
 }
 
 func gpu_Carry_(w_ []int64, at_ gpu_Place) {
@@ -8332,7 +8426,7 @@ func gpu_Carry_(w_ []int64, at_ gpu_Place) {
 		w_[at_.At_+(k_*at_.Step_)] = v_ & int64(4294967295)
 	}
 	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
-//line kernels_tandem.go:8336
+//line kernels_tandem.go:8430
 }
 
 func gpu_guessLine_(f_ gpu_double, p_ gpu_plain, x_ gpu_Matrix_, y_ gpu_Matrix_, o_ int64, n_ int64, down_ bool, shift_ float64, mask_ int64, quick_ bool) gpu_guess {
@@ -8349,7 +8443,7 @@ func gpu_guessLine_(f_ gpu_double, p_ gpu_plain, x_ gpu_Matrix_, y_ gpu_Matrix_,
 		g_ = gpu_plus_____(f_, p_, g_, z2_, w2_, shift_, mask_, quick_)
 	}
 	return g_
-//line kernels_tandem.go:8353
+//line kernels_tandem.go:8447
 }
 
 func gpu_sure_(f_ gpu_double, g_ gpu_guess, q_ gpu_quotient, quick_ bool, n_ int64) (float64, bool) {
@@ -8372,7 +8466,7 @@ func gpu_sure_(f_ gpu_double, g_ gpu_guess, q_ gpu_quotient, quick_ bool, n_ int
 	/*line guess.go:100*/ a_ := g_.sum_ + (g_.rest_ - g_.off_)
 	/*line guess.go:100*/ b_ := g_.sum_ + (g_.rest_ + g_.off_)
 	return a_, (ok_ && (a_ == b_)) && ((a_ != float64(0)) || (g_.off_ == float64(0)))
-//line kernels_tandem.go:8376
+//line kernels_tandem.go:8470
 }
 
 func gpu_put_(c_ gpu_Matrix_, o_ int64, v_ float64) {
@@ -8381,7 +8475,7 @@ func gpu_put_(c_ gpu_Matrix_, o_ int64, v_ float64) {
 	} else {
 		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
 	}
-//line kernels_tandem.go:8385
+//line kernels_tandem.go:8479
 }
 
 func gpu_extractLine_(f_ gpu_double, p_ gpu_plain, x_ gpu_Matrix_, y_ gpu_Matrix_, o_ int64, i_ int64, end_ int64, down_ bool, shift_ float64, mask_ int64, top_ int64, alone_ bool) gpu_extraction {
@@ -8410,14 +8504,14 @@ func gpu_extractLine_(f_ gpu_double, p_ gpu_plain, x_ gpu_Matrix_, y_ gpu_Matrix
 	}
 	e_.w_ = gpu_windowOf_(f_, p_, e_)
 	return e_
-//line kernels_tandem.go:8414
+//line kernels_tandem.go:8508
 }
 
 func gpu_addTo_____(f_ gpu_double, p_ gpu_plain, words_ []int64, e_ gpu_extracted, top_ int64) {
 	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-2176)
 	gpu_addInt_(words_, at_+int64(46), e_.a_)
 	gpu_addInt_(words_, at_, e_.b_)
-//line kernels_tandem.go:8421
+//line kernels_tandem.go:8515
 }
 
 func gpu_lineElements_(p_ gpu_plain, x_ gpu_Matrix_, y_ gpu_Matrix_, o_ int64, k_ int64, down_ bool) (float64, float64) {
@@ -8428,19 +8522,19 @@ func gpu_lineElements_(p_ gpu_plain, x_ gpu_Matrix_, y_ gpu_Matrix_, o_ int64, k
 		return z_, z_
 	}
 	/*line each.go:173*/ return x_.Data_[(o_*x_.Stride_)+k_], w_
-//line kernels_tandem.go:8432
+//line kernels_tandem.go:8526
 }
 
 func gpu_addTerm_(f_ gpu_double, p_ gpu_plain, words_ []int64, x_ float64, y_ float64, shift_ float64, mask_ int64) {
 	/*line format.go:73*/ u_, v_ := gpu_factors__(p_, x_, y_, shift_, mask_)
 	/*line format.go:77*/ gpu_addNumber_(f_, words_, float64(u_*v_))
-//line kernels_tandem.go:8438
+//line kernels_tandem.go:8532
 }
 
 func gpu_ofWords___(f_ gpu_double, sum_ []int64, q_ gpu_quotient) float64 {
 	/*line format.go:145*/ t_ := gpu_Top_(sum_, gpu_wordsOf_(f_), int64(-2176))
 	/*line format.go:145*/ return gpu_rounded_(f_, t_, sum_[136], q_)
-//line kernels_tandem.go:8444
+//line kernels_tandem.go:8538
 }
 
 func gpu_guessLine__(f_ gpu_single, p_ gpu_product, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, n_ int64, down_ bool, shift_ float32, mask_ int64, quick_ bool) gpu_guess {
@@ -8457,7 +8551,7 @@ func gpu_guessLine__(f_ gpu_single, p_ gpu_product, x_ gpu_Matrix, y_ gpu_Matrix
 		g_ = gpu_plus__(f_, p_, g_, z2_, w2_, shift_, mask_, quick_)
 	}
 	return g_
-//line kernels_tandem.go:8461
+//line kernels_tandem.go:8555
 }
 
 func gpu_extractLine__(f_ gpu_single, p_ gpu_product, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, i_ int64, end_ int64, down_ bool, shift_ float32, mask_ int64, top_ int64, alone_ bool) gpu_extraction {
@@ -8486,14 +8580,14 @@ func gpu_extractLine__(f_ gpu_single, p_ gpu_product, x_ gpu_Matrix, y_ gpu_Matr
 	}
 	e_.w_ = gpu_windowOf__(f_, p_, e_)
 	return e_
-//line kernels_tandem.go:8490
+//line kernels_tandem.go:8584
 }
 
 func gpu_addTo______(f_ gpu_single, p_ gpu_product, words_ []int64, e_ gpu_extracted, top_ int64) {
 	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-384)
 	gpu_addInt_(words_, at_+int64(46), e_.a_)
 	gpu_addInt_(words_, at_, e_.b_)
-//line kernels_tandem.go:8497
+//line kernels_tandem.go:8591
 }
 
 func gpu_lineElements__(p_ gpu_product, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, k_ int64, down_ bool) (float32, float32) {
@@ -8505,13 +8599,13 @@ func gpu_lineElements__(p_ gpu_product, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, 
 	}
 	/*line each.go:171*/ w_ = y_.Data_[(o_*y_.Stride_)+k_]
 	/*line each.go:173*/ return x_.Data_[(o_*x_.Stride_)+k_], w_
-//line kernels_tandem.go:8509
+//line kernels_tandem.go:8603
 }
 
 func gpu_addTerm__(f_ gpu_single, p_ gpu_product, words_ []int64, x_ float32, y_ float32, shift_ float32, mask_ int64) {
 	/*line format.go:73*/ u_, v_ := gpu_factors_(p_, x_, y_, shift_, mask_)
 	/*line format.go:77*/ gpu_addNumber(f_, words_, float64(u_*v_))
-//line kernels_tandem.go:8515
+//line kernels_tandem.go:8609
 }
 
 func gpu_guessLine___(f_ gpu_double, p_ gpu_product, x_ gpu_Matrix_, y_ gpu_Matrix_, o_ int64, n_ int64, down_ bool, shift_ float64, mask_ int64, quick_ bool) gpu_guess {
@@ -8528,7 +8622,7 @@ func gpu_guessLine___(f_ gpu_double, p_ gpu_product, x_ gpu_Matrix_, y_ gpu_Matr
 		g_ = gpu_plus______(f_, p_, g_, z2_, w2_, shift_, mask_, quick_)
 	}
 	return g_
-//line kernels_tandem.go:8532
+//line kernels_tandem.go:8626
 }
 
 func gpu_extractLine___(f_ gpu_double, p_ gpu_product, x_ gpu_Matrix_, y_ gpu_Matrix_, o_ int64, i_ int64, end_ int64, down_ bool, shift_ float64, mask_ int64, top_ int64, alone_ bool) gpu_extraction {
@@ -8557,7 +8651,7 @@ func gpu_extractLine___(f_ gpu_double, p_ gpu_product, x_ gpu_Matrix_, y_ gpu_Ma
 	}
 	e_.w_ = gpu_windowOf___(f_, p_, e_)
 	return e_
-//line kernels_tandem.go:8561
+//line kernels_tandem.go:8655
 }
 
 func gpu_addTo_______(f_ gpu_double, p_ gpu_product, words_ []int64, e_ gpu_extracted, top_ int64) {
@@ -8566,7 +8660,7 @@ func gpu_addTo_______(f_ gpu_double, p_ gpu_product, words_ []int64, e_ gpu_extr
 	gpu_addInt_(words_, at_, e_.b_)
 	/*line block.go:205*/ gpu_addInt_(words_, (at_+int64(46))-int64(54), e_.c_)
 	gpu_addInt_(words_, at_-int64(54), e_.d_)
-//line kernels_tandem.go:8570
+//line kernels_tandem.go:8664
 }
 
 func gpu_lineElements___(p_ gpu_product, x_ gpu_Matrix_, y_ gpu_Matrix_, o_ int64, k_ int64, down_ bool) (float64, float64) {
@@ -8578,13 +8672,13 @@ func gpu_lineElements___(p_ gpu_product, x_ gpu_Matrix_, y_ gpu_Matrix_, o_ int6
 	}
 	/*line each.go:171*/ w_ = y_.Data_[(o_*y_.Stride_)+k_]
 	/*line each.go:173*/ return x_.Data_[(o_*x_.Stride_)+k_], w_
-//line kernels_tandem.go:8582
+//line kernels_tandem.go:8676
 }
 
 func gpu_addTerm___(f_ gpu_double, p_ gpu_product, words_ []int64, x_ float64, y_ float64, shift_ float64, mask_ int64) {
 	/*line format.go:73*/ u_, v_ := gpu_factors___(p_, x_, y_, shift_, mask_)
 	/*line format.go:75*/ gpu_addProduct(f_, words_, u_, v_)
-//line kernels_tandem.go:8588
+//line kernels_tandem.go:8682
 }
 
 func gpu_lineElements____(p_ gpu_bare, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, k_ int64, down_ bool) (float32, float32) {
@@ -8595,7 +8689,7 @@ func gpu_lineElements____(p_ gpu_bare, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, k
 		return z_, z_
 	}
 	/*line each.go:173*/ return x_.Data_[(o_*x_.Stride_)+k_], w_
-//line kernels_tandem.go:8599
+//line kernels_tandem.go:8693
 }
 
 func gpu_addWords(words_ []int64, at_ gpu_Place, t_ gpu_wide, bottom_ int64) {
@@ -8607,24 +8701,24 @@ func gpu_addWords(words_ []int64, at_ gpu_Place, t_ gpu_wide, bottom_ int64) {
 		gpu_AddPart(words_, at_, t_.exp_-bottom_, v_, k_)
 	}
 	words_[at_.At_+(at_.N_*at_.Step_)] = words_[at_.At_+(at_.N_*at_.Step_)] | t_.special_
-//line kernels_tandem.go:8611
+//line kernels_tandem.go:8705
 }
 
 func gpu_term(t_ gpu_single, x_ float32) gpu_wide {
 	/*line prefix.go:21*/ m_, e_, finite_ := gpu_Split32(math.Float32bits(x_))
 	return gpu_newWide(x_, m_, e_, finite_, (math.Float32bits(x_)>>(31)) != uint32(0))
-//line kernels_tandem.go:8617
+//line kernels_tandem.go:8711
 }
 
 func gpu_masked(x_ float32, mask_ int64) float32 {
 	/*line each.go:113*/ return math.Float32frombits(math.Float32bits(x_) & uint32((mask_ >> (32))))
-//line kernels_tandem.go:8622
+//line kernels_tandem.go:8716
 }
 
 func gpu_valueOf____(f_ gpu_single, p_ gpu_bare, e_ gpu_extracted, top_ int64) gpu_Value {
 	/*line block.go:227*/ s_ := gpu_joined(e_.a_, e_.b_)
 	/*line block.go:229*/ return gpu_value(s_, gpu_unit(top_))
-//line kernels_tandem.go:8628
+//line kernels_tandem.go:8722
 }
 
 func gpu_leave____(f_ gpu_single, p_ gpu_bare, words_ []int64, at_ int64, e_ gpu_extracted, top_ int64) {
@@ -8639,27 +8733,27 @@ func gpu_leave____(f_ gpu_single, p_ gpu_bare, words_ []int64, at_ int64, e_ gpu
 	/*line block.go:213*/ words_[t3_] = int64(0)
 	/*line block.go:213*/ words_[t4_] = int64(0)
 	/*line block.go:217*/ words_[at_+int64(24)] = top_ << (3)
-//line kernels_tandem.go:8643
+//line kernels_tandem.go:8737
 }
 
 func gpu_addTo________(f_ gpu_single, p_ gpu_bare, words_ []int64, e_ gpu_extracted, top_ int64) {
 	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-384)
 	gpu_addInt_(words_, at_+int64(46), e_.a_)
 	gpu_addInt_(words_, at_, e_.b_)
-//line kernels_tandem.go:8650
+//line kernels_tandem.go:8744
 }
 
 func gpu_none(t_ gpu_ends32) gpu_ends {
 	/*line fold.go:66*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:66*/ return t2_
-//line kernels_tandem.go:8656
+//line kernels_tandem.go:8750
 }
 
 func gpu_with(t_ gpu_ends32, s_ gpu_ends, x_ float32, t2_ int32, t3_ int32) gpu_ends {
 	/*line fold.go:88*/ k_ := gpu_key32(x_)
 	t4_ := gpu_ends{a_: max(s_.a_, k_), b_: min(s_.b_, k_)}
 	/*line fold.go:89*/ return t4_
-//line kernels_tandem.go:8663
+//line kernels_tandem.go:8757
 }
 
 func gpu_merge(s_ gpu_state, kind_ int64, t_ gpu_state) gpu_state {
@@ -8677,7 +8771,7 @@ func gpu_merge(s_ gpu_state, kind_ int64, t_ gpu_state) gpu_state {
 		}
 	}
 	/*line fold.go:41*/ return s_
-//line kernels_tandem.go:8681
+//line kernels_tandem.go:8775
 }
 
 func gpu_of(t_ gpu_value32, s_ gpu_state, order_ int64) float32 {
@@ -8686,20 +8780,20 @@ func gpu_of(t_ gpu_value32, s_ gpu_state, order_ int64) float32 {
 	}
 	k_ := gpu_chosen(s_, order_)
 	return math.Float32frombits(uint32((k_ ^ ((k_ >> (63)) & int64(2147483647)))))
-//line kernels_tandem.go:8690
+//line kernels_tandem.go:8784
 }
 
 func gpu_none_(t_ gpu_ends64) gpu_ends_ {
 	/*line fold.go:67*/ t2_ := gpu_ends_{a_: int64(-9223372036854775808), b_: int64(9223372036854775807)}
 	/*line fold.go:67*/ return t2_
-//line kernels_tandem.go:8696
+//line kernels_tandem.go:8790
 }
 
 func gpu_with_(t_ gpu_ends64, s_ gpu_ends_, x_ float64, t2_ int64, t3_ int64) gpu_ends_ {
 	/*line fold.go:93*/ k_ := gpu_key64(x_)
 	t4_ := gpu_ends_{a_: max(s_.a_, k_), b_: min(s_.b_, k_)}
 	/*line fold.go:94*/ return t4_
-//line kernels_tandem.go:8703
+//line kernels_tandem.go:8797
 }
 
 func gpu_of_(t_ gpu_value64, s_ gpu_state, order_ int64) float64 {
@@ -8708,13 +8802,13 @@ func gpu_of_(t_ gpu_value64, s_ gpu_state, order_ int64) float64 {
 	}
 	k_ := gpu_chosen(s_, order_)
 	return math.Float64frombits(uint64((k_ ^ ((k_ >> (63)) & int64(9223372036854775807)))))
-//line kernels_tandem.go:8712
+//line kernels_tandem.go:8806
 }
 
 func gpu_none__(t_ gpu_first32) gpu_ends {
 	/*line fold.go:70*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:70*/ return t2_
-//line kernels_tandem.go:8718
+//line kernels_tandem.go:8812
 }
 
 func gpu_with__(t_ gpu_first32, s_ gpu_ends, x_ float32, index_ int32, order_ int32) gpu_ends {
@@ -8723,7 +8817,7 @@ func gpu_with__(t_ gpu_first32, s_ gpu_ends, x_ float32, index_ int32, order_ in
 		k_ = int32(2147483647)
 	}
 	return gpu_above(s_, k_, index_)
-//line kernels_tandem.go:8727
+//line kernels_tandem.go:8821
 }
 
 func gpu_put__(c_ gpu_Matrix__, o_ int64, v_ int32) {
@@ -8732,7 +8826,7 @@ func gpu_put__(c_ gpu_Matrix__, o_ int64, v_ int32) {
 	} else {
 		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
 	}
-//line kernels_tandem.go:8736
+//line kernels_tandem.go:8830
 }
 
 func gpu_of__(t_ gpu_index, s_ gpu_state, t2_ int64) int32 {
@@ -8740,13 +8834,13 @@ func gpu_of__(t_ gpu_index, s_ gpu_state, t2_ int64) int32 {
 		return int32(0)
 	}
 	return int32(s_.b_)
-//line kernels_tandem.go:8744
+//line kernels_tandem.go:8838
 }
 
 func gpu_none___(t_ gpu_first64) gpu_ends_ {
 	/*line fold.go:71*/ t2_ := gpu_ends_{a_: int64(-9223372036854775808), b_: int64(9223372036854775807)}
 	/*line fold.go:71*/ return t2_
-//line kernels_tandem.go:8750
+//line kernels_tandem.go:8844
 }
 
 func gpu_with___(t_ gpu_first64, s_ gpu_ends_, x_ float64, index_ int64, order_ int64) gpu_ends_ {
@@ -8755,58 +8849,58 @@ func gpu_with___(t_ gpu_first64, s_ gpu_ends_, x_ float64, index_ int64, order_ 
 		k_ = int64(9223372036854775807)
 	}
 	return gpu_above_(s_, k_, index_)
-//line kernels_tandem.go:8759
+//line kernels_tandem.go:8853
 }
 
 func gpu_none____(t_ gpu_endsInt) gpu_ends {
 	/*line fold.go:68*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:68*/ return t2_
-//line kernels_tandem.go:8765
+//line kernels_tandem.go:8859
 }
 
 func gpu_with____(t_ gpu_endsInt, s_ gpu_ends, x_ int32, t2_ int32, t3_ int32) gpu_ends {
 	/*line fold.go:98*/ t4_ := gpu_ends{a_: max(s_.a_, x_), b_: min(s_.b_, x_)}
 	/*line fold.go:98*/ return t4_
-//line kernels_tandem.go:8771
+//line kernels_tandem.go:8865
 }
 
 func gpu_of___(t_ gpu_valueInt, s_ gpu_state, order_ int64) int32 {
 	/*line fold.go:278*/ return int32(gpu_chosen(s_, order_))
-//line kernels_tandem.go:8776
+//line kernels_tandem.go:8870
 }
 
 func gpu_none_____(t_ gpu_firstInt) gpu_ends {
 	/*line fold.go:72*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:72*/ return t2_
-//line kernels_tandem.go:8782
+//line kernels_tandem.go:8876
 }
 
 func gpu_with_____(t_ gpu_firstInt, s_ gpu_ends, x_ int32, index_ int32, order_ int32) gpu_ends {
 	/*line fold.go:126*/ return gpu_above(s_, x_^order_, index_)
-//line kernels_tandem.go:8787
+//line kernels_tandem.go:8881
 }
 
 func gpu_none______(t_ gpu_add32) gpu_ends {
 	/*line fold.go:73*/ t2_ := gpu_ends{}
 	/*line fold.go:73*/ return t2_
-//line kernels_tandem.go:8793
+//line kernels_tandem.go:8887
 }
 
 func gpu_with______(t_ gpu_add32, s_ gpu_ends, x_ int32, t2_ int32, t3_ int32) gpu_ends {
 	/*line fold.go:136*/ t4_ := gpu_ends{a_: s_.a_ + x_, b_: int32(0)}
 	/*line fold.go:136*/ return t4_
-//line kernels_tandem.go:8799
+//line kernels_tandem.go:8893
 }
 
 func gpu_of____(t_ gpu_total, s_ gpu_state, t2_ int64) int32 {
 	/*line fold.go:280*/ return int32(s_.a_)
-//line kernels_tandem.go:8804
+//line kernels_tandem.go:8898
 }
 
 func gpu_none_______(t_ gpu_count) gpu_ends {
 	/*line fold.go:74*/ t2_ := gpu_ends{}
 	/*line fold.go:74*/ return t2_
-//line kernels_tandem.go:8810
+//line kernels_tandem.go:8904
 }
 
 func gpu_with_______(t_ gpu_count, s_ gpu_ends, x_ bool, t2_ int32, t3_ int32) gpu_ends {
@@ -8814,13 +8908,13 @@ func gpu_with_______(t_ gpu_count, s_ gpu_ends, x_ bool, t2_ int32, t3_ int32) g
 		s_.a_ = s_.a_ + int32(1)
 	}
 	return s_
-//line kernels_tandem.go:8818
+//line kernels_tandem.go:8912
 }
 
 func gpu_none________(t_ gpu_endsBool) gpu_ends {
 	/*line fold.go:69*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:69*/ return t2_
-//line kernels_tandem.go:8824
+//line kernels_tandem.go:8918
 }
 
 func gpu_with________(t_ gpu_endsBool, s_ gpu_ends, x_ bool, t2_ int32, t3_ int32) gpu_ends {
@@ -8830,7 +8924,7 @@ func gpu_with________(t_ gpu_endsBool, s_ gpu_ends, x_ bool, t2_ int32, t3_ int3
 	}
 	t4_ := gpu_ends{a_: max(s_.a_, k_), b_: min(s_.b_, k_)}
 	/*line fold.go:106*/ return t4_
-//line kernels_tandem.go:8834
+//line kernels_tandem.go:8928
 }
 
 func gpu_put___(c_ gpu_Matrix___, o_ int64, v_ bool) {
@@ -8839,12 +8933,12 @@ func gpu_put___(c_ gpu_Matrix___, o_ int64, v_ bool) {
 	} else {
 		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
 	}
-//line kernels_tandem.go:8843
+//line kernels_tandem.go:8937
 }
 
 func gpu_of_____(t_ gpu_truth, s_ gpu_state, order_ int64) bool {
 	/*line fold.go:279*/ return gpu_chosen(s_, order_) > int64(0)
-//line kernels_tandem.go:8848
+//line kernels_tandem.go:8942
 }
 
 func gpu_partsLeft(f_ gpu_single, words_ []int64, o_ int64, outputs_ int64, parts_ int64, top_ int64, l_ int64, n_ int64) gpu_left {
@@ -8862,21 +8956,21 @@ func gpu_partsLeft(f_ gpu_single, words_ []int64, o_ int64, outputs_ int64, part
 		}
 	}
 	/*line merge.go:89*/ return m_
-//line kernels_tandem.go:8866
+//line kernels_tandem.go:8960
 }
 
 func gpu_leftAt(stage_ []int64, n_ int64, k_ int64) gpu_left {
 //line merge.go:110
 	t_ := gpu_left{s_: gpu_int128{hi_: uint64(stage_[k_]), lo_: uint64(stage_[n_+k_])}, t_: gpu_int128{hi_: uint64(stage_[(int64(2)*n_)+k_]), lo_: uint64(stage_[(int64(3)*n_)+k_])}, next_: stage_[(int64(4)*n_)+k_]}
 	/*line merge.go:110*/ return t_
-//line kernels_tandem.go:8873
+//line kernels_tandem.go:8967
 }
 
 func gpu_plus___(m_ gpu_left, o_ gpu_left) gpu_left {
 //line merge.go:74
 	t_ := gpu_left{s_: gpu_added(m_.s_, o_.s_), t_: gpu_added(m_.t_, o_.t_), next_: max(m_.next_, o_.next_)}
 	/*line merge.go:74*/ return t_
-//line kernels_tandem.go:8880
+//line kernels_tandem.go:8974
 }
 
 func gpu_valueWith(s_ gpu_int128, up_ int64, c_ gpu_int128, base_ int64) gpu_Value {
@@ -8928,18 +9022,18 @@ func gpu_valueWith(s_ gpu_int128, up_ int64, c_ gpu_int128, base_ int64) gpu_Val
 	v_.Lo_ = v_.Lo_ | (lo_ >> (uint64(64) - z_))
 	v_.Rest_ = (lo_ << (z_)) != uint64(0)
 	return v_
-//line kernels_tandem.go:8932
+//line kernels_tandem.go:9026
 }
 
 func gpu_unit(top_ int64) int64 {
 	/*line block.go:131*/ return ((top_ - int64(1023)) + int64(12)) - int64(102)
-//line kernels_tandem.go:8937
+//line kernels_tandem.go:9031
 }
 
 func gpu_addTo_________(s_ gpu_int128, words_ []int64, at_ int64) {
 	/*line int128.go:19*/ gpu_Add(words_, at_, s_.lo_, false)
 	gpu_addInt(words_, at_+int64(64), int64(s_.hi_))
-//line kernels_tandem.go:8943
+//line kernels_tandem.go:9037
 }
 
 func gpu_partsLeft_(f_ gpu_double, words_ []int64, o_ int64, outputs_ int64, parts_ int64, top_ int64, l_ int64, n_ int64) gpu_left {
@@ -8957,13 +9051,13 @@ func gpu_partsLeft_(f_ gpu_double, words_ []int64, o_ int64, outputs_ int64, par
 		}
 	}
 	/*line merge.go:89*/ return m_
-//line kernels_tandem.go:8961
+//line kernels_tandem.go:9055
 }
 
 func gpu_term_(t_ gpu_double, x_ float64) gpu_wide {
 	/*line prefix.go:26*/ m_, e_, finite_ := gpu_Split64(math.Float64bits(x_))
 	return gpu_newWide_(x_, m_, e_, finite_, (math.Float64bits(x_)>>(63)) != uint64(0))
-//line kernels_tandem.go:8967
+//line kernels_tandem.go:9061
 }
 
 func gpu_valueOfWords(words_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -8975,7 +9069,7 @@ func gpu_valueOfWords(words_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		}
 	}
 	return v_
-//line kernels_tandem.go:8979
+//line kernels_tandem.go:9073
 }
 
 func gpu_withValue(r_ gpu_reach, v_ gpu_Value) gpu_reach {
@@ -8991,13 +9085,13 @@ func gpu_withValue(r_ gpu_reach, v_ gpu_Value) gpu_reach {
 	}
 	t_ := gpu_reach{least_: min(r_.least_, least_), top_: max(r_.top_, v_.Exp_+int64(128)), special_: r_.special_}
 	/*line prefix.go:335*/ return t_
-//line kernels_tandem.go:8995
+//line kernels_tandem.go:9089
 }
 
 func gpu_noReach() gpu_reach {
 	/*line prefix.go:312*/ t_ := gpu_reach{least_: int64(1048576), top_: int64(-1048576)}
 	/*line prefix.go:312*/ return t_
-//line kernels_tandem.go:9001
+//line kernels_tandem.go:9095
 }
 
 func gpu_with_________(r_ gpu_reach, t_ gpu_wide, size_ int64) gpu_reach {
@@ -9009,12 +9103,12 @@ func gpu_with_________(r_ gpu_reach, t_ gpu_wide, size_ int64) gpu_reach {
 		/*line prefix.go:318*/ r_.top_ = t3_
 	}
 	return r_
-//line kernels_tandem.go:9013
+//line kernels_tandem.go:9107
 }
 
 func gpu_fits____(r_ gpu_reach, n_ int64) bool {
 	/*line prefix.go:339*/ return (r_.top_ + int64(bits.Len64(uint64(n_)))) <= (r_.least_ + int64(127))
-//line kernels_tandem.go:9018
+//line kernels_tandem.go:9112
 }
 
 func gpu_int128Of(v_ gpu_Value, base_ int64) gpu_int128 {
@@ -9039,7 +9133,7 @@ func gpu_int128Of(v_ gpu_Value, base_ int64) gpu_int128 {
 		/*line int128.go:65*/ return t8_
 	}
 	return s_
-//line kernels_tandem.go:9043
+//line kernels_tandem.go:9137
 }
 
 func gpu_plus____(s_ gpu_int128, t_ gpu_wide, base_ int64) gpu_int128 {
@@ -9072,7 +9166,7 @@ func gpu_plus____(s_ gpu_int128, t_ gpu_wide, base_ int64) gpu_int128 {
 	/*line prefix.go:300*/ h2_ := t13_
 	t15_ := gpu_int128{hi_: h2_, lo_: l2_}
 	/*line prefix.go:301*/ return t15_
-//line kernels_tandem.go:9076
+//line kernels_tandem.go:9170
 }
 
 func gpu_of______(f_ gpu_single, v_ gpu_Value, special_ int64) float32 {
@@ -9080,7 +9174,7 @@ func gpu_of______(f_ gpu_single, v_ gpu_Value, special_ int64) float32 {
 		return gpu_notNumber(f_, special_)
 	}
 	return gpu_round(f_, v_)
-//line kernels_tandem.go:9084
+//line kernels_tandem.go:9178
 }
 
 func gpu_value(s_ gpu_int128, base_ int64) gpu_Value {
@@ -9098,7 +9192,7 @@ func gpu_value(s_ gpu_int128, base_ int64) gpu_Value {
 		return gpu_NewValue(hi_, lo_, base_, true)
 	}
 	return gpu_NewValue(s_.hi_, s_.lo_, base_, false)
-//line kernels_tandem.go:9102
+//line kernels_tandem.go:9196
 }
 
 func gpu_of_______(f_ gpu_double, v_ gpu_Value, special_ int64) float64 {
@@ -9106,7 +9200,7 @@ func gpu_of_______(f_ gpu_double, v_ gpu_Value, special_ int64) float64 {
 		return gpu_notNumber_(f_, special_)
 	}
 	return gpu_round_(f_, v_)
-//line kernels_tandem.go:9110
+//line kernels_tandem.go:9204
 }
 
 func gpu_rowsOf(index_ []int32, order_ []int32, k_ int64) (int32, int64) {
@@ -9121,7 +9215,7 @@ func gpu_rowsOf(index_ []int32, order_ []int32, k_ int64) (int32, int64) {
 		end_ = end_ + int64(1)
 	}
 	return row_, end_
-//line kernels_tandem.go:9125
+//line kernels_tandem.go:9219
 }
 
 func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float32 {
@@ -9148,7 +9242,7 @@ func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_
 	}
 	t3_ := gpu_Top_(words_, at_, int64(-384))
 	/*line prefix.go:270*/ return gpu_of______(f_, t3_, special_)
-//line kernels_tandem.go:9152
+//line kernels_tandem.go:9246
 }
 
 func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float64 {
@@ -9175,7 +9269,7 @@ func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, orde
 	}
 	t3_ := gpu_Top_(words_, at_, int64(-2176))
 	/*line prefix.go:270*/ return gpu_of_______(f_, t3_, special_)
-//line kernels_tandem.go:9179
+//line kernels_tandem.go:9273
 }
 
 func gpu_gathered__(f_ gpu_integer, first_ int32, x_ gpu_Matrix__, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) int32 {
@@ -9184,7 +9278,7 @@ func gpu_gathered__(f_ gpu_integer, first_ int32, x_ gpu_Matrix__, j_ int64, ord
 		s_ = s_ + int64(x_.Data_[(int64(order_[i_])*x_.Stride_)+j_])
 	}
 	return int32(s_)
-//line kernels_tandem.go:9188
+//line kernels_tandem.go:9282
 }
 
 func gpu_factors(p_ gpu_plain, x_ float32, y_ float32, shift_ float32, mask_ int64) (float64, float64) {
@@ -9193,7 +9287,7 @@ func gpu_factors(p_ gpu_plain, x_ float32, y_ float32, shift_ float32, mask_ int
 	/*line format.go:63*/ var v_ float64
 	_ = v_
 	/*line format.go:67*/ return math.Float64frombits(math.Float64bits(float64(x_)) & uint64(mask_)), float64(1)
-//line kernels_tandem.go:9197
+//line kernels_tandem.go:9291
 }
 
 func gpu_twoSum(a_ float64, b_ float64) (float64, float64) {
@@ -9203,7 +9297,7 @@ func gpu_twoSum(a_ float64, b_ float64) (float64, float64) {
 	/*line guess.go:26*/ sum_ = a_ + b_
 	part_ := sum_ - a_
 	return sum_, (a_ - (sum_ - part_)) + (b_ - part_)
-//line kernels_tandem.go:9207
+//line kernels_tandem.go:9301
 }
 
 func gpu_over(g_ gpu_guess, d_ float64) gpu_guess {
@@ -9216,7 +9310,7 @@ func gpu_over(g_ gpu_guess, d_ float64) gpu_guess {
 	}
 	t3_ := gpu_guess{sum_: q_, rest_: lo_, off_: off_}
 	/*line guess.go:67*/ return t3_
-//line kernels_tandem.go:9220
+//line kernels_tandem.go:9314
 }
 
 func gpu_root(g_ gpu_guess) gpu_guess {
@@ -9224,14 +9318,14 @@ func gpu_root(g_ gpu_guess) gpu_guess {
 	lo_ := (math.FMA(-q_, q_, g_.sum_) + g_.rest_) / float64(float64(2)*q_)
 	t_ := gpu_guess{sum_: q_, rest_: lo_, off_: (g_.off_ / q_) + float64(math.Abs(lo_)*float64(8.881784197001252e-16))}
 	/*line guess.go:74*/ return t_
-//line kernels_tandem.go:9228
+//line kernels_tandem.go:9322
 }
 
 func gpu_extract(top_ int64) gpu_extraction {
 	/*line block.go:149*/ a_, b_, c_, d_ := gpu_magicFor(top_)
 	t5_ := gpu_extraction{a_: a_, b_: b_, c_: c_, d_: d_, w_: gpu_nowhere()}
 	/*line block.go:150*/ return t5_
-//line kernels_tandem.go:9235
+//line kernels_tandem.go:9329
 }
 
 func gpu_extractLanes(f_ gpu_single, p_ gpu_plain, b_ gpu_block, e_ gpu_extraction, i_ int64, j_ int64, di_ int64, dj_ int64) gpu_extraction {
@@ -9258,7 +9352,7 @@ func gpu_extractLanes(f_ gpu_single, p_ gpu_plain, b_ gpu_block, e_ gpu_extracti
 		/*line along.go:222*/ j_ = t12_
 	}
 	/*line along.go:226*/ return e_
-//line kernels_tandem.go:9262
+//line kernels_tandem.go:9356
 }
 
 func gpu_with__________(f_ gpu_single, p_ gpu_plain, e_ gpu_extraction, x_ float32, y_ float32, shift_ float32, mask_ int64, alone_ bool) gpu_extraction {
@@ -9274,12 +9368,12 @@ func gpu_with__________(f_ gpu_single, p_ gpu_plain, e_ gpu_extraction, x_ float
 	}
 	e_.a_ = z_
 	/*line block.go:179*/ return e_
-//line kernels_tandem.go:9278
+//line kernels_tandem.go:9372
 }
 
 func gpu_windowOf(f_ gpu_single, p_ gpu_plain, e_ gpu_extraction) gpu_window {
 	/*line block.go:185*/ return gpu_asDouble(e_.w_)
-//line kernels_tandem.go:9283
+//line kernels_tandem.go:9377
 }
 
 func gpu_magicFor(top_ int64) (float64, float64, float64, float64) {
@@ -9293,29 +9387,29 @@ func gpu_magicFor(top_ int64) (float64, float64, float64, float64) {
 	_ = d_
 //line block.go:135
 	return gpu_magic((top_ + int64(6)) + int64(2)), gpu_magic((top_ + int64(12)) - int64(50)), gpu_magic(((top_ + int64(6)) + int64(2)) - int64(54)), gpu_magic(((top_ + int64(12)) - int64(50)) - int64(54))
-//line kernels_tandem.go:9297
+//line kernels_tandem.go:9391
 }
 
 func gpu_unitsAbove(x_ float64, magic_ float64) int64 {
 	/*line block.go:197*/ return int64((math.Float64bits(x_) - math.Float64bits(magic_)))
-//line kernels_tandem.go:9302
+//line kernels_tandem.go:9396
 }
 
 func gpu_addInt(words_ []int64, at_ int64, v_ int64) {
 	/*line block.go:223*/ gpu_Add(words_, at_, uint64(max(v_, -v_)), v_ < int64(0))
-//line kernels_tandem.go:9307
+//line kernels_tandem.go:9401
 }
 
 func gpu_fitting(f_ gpu_single, p_ gpu_plain, b_ gpu_block, x_ float32, y_ float32, top_ int64) bool {
 //line along.go:232
 	return (top_ != int64(0)) && gpu_fits(f_, p_, gpu_windowOf(f_, p_, gpu_with__________(f_, p_, gpu_extract(int64(1026)), x_, y_, b_.shift_, b_.mask_, false)), top_, false)
-//line kernels_tandem.go:9313
+//line kernels_tandem.go:9407
 }
 
 func gpu_addTerm____(f_ gpu_single, p_ gpu_plain, words_ []int64, x_ float32, y_ float32, shift_ float32, mask_ int64) {
 	/*line format.go:73*/ u_, v_ := gpu_factors(p_, x_, y_, shift_, mask_)
 	/*line format.go:77*/ gpu_addNumber__(f_, words_, float64(u_*v_))
-//line kernels_tandem.go:9319
+//line kernels_tandem.go:9413
 }
 
 func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
@@ -9347,7 +9441,7 @@ func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
 		}
 	}
 	return gpu_become(v_, qhi_, qlo_, ((v_.Exp_+int64(128))-known_)-int64(120), ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:9351
+//line kernels_tandem.go:9445
 }
 
 func gpu_Root(v_ gpu_Value, precision_ int64) gpu_Value {
@@ -9381,7 +9475,7 @@ func gpu_Root(v_ gpu_Value, precision_ int64) gpu_Value {
 		}
 	}
 	return gpu_become(v_, uint64(0), root_, ((v_.Exp_/int64(2))+int64(64))-n_, ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:9385
+//line kernels_tandem.go:9479
 }
 
 func gpu_notNumber(f_ gpu_single, special_ int64) float32 {
@@ -9395,12 +9489,12 @@ func gpu_notNumber(f_ gpu_single, special_ int64) float32 {
 		}
 	}
 	/*line format.go:135*/ return inf_ - inf_
-//line kernels_tandem.go:9399
+//line kernels_tandem.go:9493
 }
 
 func gpu_round(t_ gpu_single, v_ gpu_Value) float32 {
 	/*line format.go:28*/ return math.Float32frombits(gpu_Bits32(v_))
-//line kernels_tandem.go:9404
+//line kernels_tandem.go:9498
 }
 
 func gpu_joined(a_ int64, b_ int64) gpu_int128 {
@@ -9412,7 +9506,7 @@ func gpu_joined(a_ int64, b_ int64) gpu_int128 {
 	/*line block.go:236*/ carry_ := t4_
 	t5_ := gpu_int128{hi_: (uint64((a_ >> (18))) + uint64((b_ >> (63)))) + carry_, lo_: lo_}
 	/*line block.go:237*/ return t5_
-//line kernels_tandem.go:9416
+//line kernels_tandem.go:9510
 }
 
 func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -9450,7 +9544,7 @@ func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		v_.Rest_ = w_[at_.At_+(i_*at_.Step_)] != int64(0)
 	}
 	return v_
-//line kernels_tandem.go:9454
+//line kernels_tandem.go:9548
 }
 
 func gpu_extractLanes_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, e_ gpu_extraction, i_ int64, j_ int64, di_ int64, dj_ int64) gpu_extraction {
@@ -9477,7 +9571,7 @@ func gpu_extractLanes_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, e_ gpu_extrac
 		/*line along.go:222*/ j_ = t12_
 	}
 	/*line along.go:226*/ return e_
-//line kernels_tandem.go:9481
+//line kernels_tandem.go:9575
 }
 
 func gpu_elementsAt__(p_ gpu_plain, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
@@ -9487,7 +9581,7 @@ func gpu_elementsAt__(p_ gpu_plain, b_ gpu_block_, i_ int64, j_ int64) (float64,
 	/*line along.go:171*/ x_ = t_
 	/*line along.go:171*/ y_ = float64(0)
 	/*line along.go:175*/ return x_, y_
-//line kernels_tandem.go:9491
+//line kernels_tandem.go:9585
 }
 
 func gpu_with___________(f_ gpu_double, p_ gpu_plain, e_ gpu_extraction, x_ float64, y_ float64, shift_ float64, mask_ int64, alone_ bool) gpu_extraction {
@@ -9503,24 +9597,24 @@ func gpu_with___________(f_ gpu_double, p_ gpu_plain, e_ gpu_extraction, x_ floa
 	}
 	e_.a_ = z_
 	/*line block.go:179*/ return e_
-//line kernels_tandem.go:9507
+//line kernels_tandem.go:9601
 }
 
 func gpu_windowOf_(f_ gpu_double, p_ gpu_plain, e_ gpu_extraction) gpu_window {
 	/*line block.go:187*/ return e_.w_
-//line kernels_tandem.go:9512
+//line kernels_tandem.go:9606
 }
 
 func gpu_fitting_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, x_ float64, y_ float64, top_ int64) bool {
 //line along.go:232
 	return (top_ != int64(0)) && gpu_fits_(f_, p_, gpu_windowOf_(f_, p_, gpu_with___________(f_, p_, gpu_extract(int64(1026)), x_, y_, b_.shift_, b_.mask_, false)), top_, false)
-//line kernels_tandem.go:9518
+//line kernels_tandem.go:9612
 }
 
 func gpu_addTerm_____(f_ gpu_double, p_ gpu_plain, words_ []int64, x_ float64, y_ float64, shift_ float64, mask_ int64) {
 	/*line format.go:73*/ u_, v_ := gpu_factors__(p_, x_, y_, shift_, mask_)
 	/*line format.go:77*/ gpu_addNumber___(f_, words_, float64(u_*v_))
-//line kernels_tandem.go:9524
+//line kernels_tandem.go:9618
 }
 
 func gpu_notNumber_(f_ gpu_double, special_ int64) float64 {
@@ -9534,12 +9628,12 @@ func gpu_notNumber_(f_ gpu_double, special_ int64) float64 {
 		}
 	}
 	/*line format.go:135*/ return inf_ - inf_
-//line kernels_tandem.go:9538
+//line kernels_tandem.go:9632
 }
 
 func gpu_round_(t_ gpu_double, v_ gpu_Value) float64 {
 	/*line format.go:33*/ return math.Float64frombits(gpu_Bits64(v_))
-//line kernels_tandem.go:9543
+//line kernels_tandem.go:9637
 }
 
 func gpu_factors_(p_ gpu_product, x_ float32, y_ float32, shift_ float32, mask_ int64) (float64, float64) {
@@ -9548,7 +9642,7 @@ func gpu_factors_(p_ gpu_product, x_ float32, y_ float32, shift_ float32, mask_ 
 	/*line format.go:63*/ var v_ float64
 	_ = v_
 	return float64((x_ - shift_)), float64((y_ - shift_))
-//line kernels_tandem.go:9552
+//line kernels_tandem.go:9646
 }
 
 func gpu_extractLanes__(f_ gpu_single, p_ gpu_product, b_ gpu_block, e_ gpu_extraction, i_ int64, j_ int64, di_ int64, dj_ int64) gpu_extraction {
@@ -9575,7 +9669,7 @@ func gpu_extractLanes__(f_ gpu_single, p_ gpu_product, b_ gpu_block, e_ gpu_extr
 		/*line along.go:222*/ j_ = t12_
 	}
 	/*line along.go:226*/ return e_
-//line kernels_tandem.go:9579
+//line kernels_tandem.go:9673
 }
 
 func gpu_with____________(f_ gpu_single, p_ gpu_product, e_ gpu_extraction, x_ float32, y_ float32, shift_ float32, mask_ int64, alone_ bool) gpu_extraction {
@@ -9592,24 +9686,24 @@ func gpu_with____________(f_ gpu_single, p_ gpu_product, e_ gpu_extraction, x_ f
 	}
 	e_.a_ = z_
 	/*line block.go:179*/ return e_
-//line kernels_tandem.go:9596
+//line kernels_tandem.go:9690
 }
 
 func gpu_windowOf__(f_ gpu_single, p_ gpu_product, e_ gpu_extraction) gpu_window {
 	/*line block.go:187*/ return e_.w_
-//line kernels_tandem.go:9601
+//line kernels_tandem.go:9695
 }
 
 func gpu_fitting__(f_ gpu_single, p_ gpu_product, b_ gpu_block, x_ float32, y_ float32, top_ int64) bool {
 //line along.go:232
 	return (top_ != int64(0)) && gpu_fits__(f_, p_, gpu_windowOf__(f_, p_, gpu_with____________(f_, p_, gpu_extract(int64(1026)), x_, y_, b_.shift_, b_.mask_, false)), top_, false)
-//line kernels_tandem.go:9607
+//line kernels_tandem.go:9701
 }
 
 func gpu_addTerm______(f_ gpu_single, p_ gpu_product, words_ []int64, x_ float32, y_ float32, shift_ float32, mask_ int64) {
 	/*line format.go:73*/ u_, v_ := gpu_factors_(p_, x_, y_, shift_, mask_)
 	/*line format.go:77*/ gpu_addNumber__(f_, words_, float64(u_*v_))
-//line kernels_tandem.go:9613
+//line kernels_tandem.go:9707
 }
 
 func gpu_extractLanes___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, e_ gpu_extraction, i_ int64, j_ int64, di_ int64, dj_ int64) gpu_extraction {
@@ -9636,7 +9730,7 @@ func gpu_extractLanes___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, e_ gpu_ex
 		/*line along.go:222*/ j_ = t12_
 	}
 	/*line along.go:226*/ return e_
-//line kernels_tandem.go:9640
+//line kernels_tandem.go:9734
 }
 
 func gpu_elementsAt___(p_ gpu_product, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
@@ -9647,7 +9741,7 @@ func gpu_elementsAt___(p_ gpu_product, b_ gpu_block_, i_ int64, j_ int64) (float
 	/*line along.go:171*/ y_ = float64(0)
 	/*line along.go:173*/ y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
 	/*line along.go:175*/ return x_, y_
-//line kernels_tandem.go:9651
+//line kernels_tandem.go:9745
 }
 
 func gpu_with_____________(f_ gpu_double, p_ gpu_product, e_ gpu_extraction, x_ float64, y_ float64, shift_ float64, mask_ int64, alone_ bool) gpu_extraction {
@@ -9668,29 +9762,29 @@ func gpu_with_____________(f_ gpu_double, p_ gpu_product, e_ gpu_extraction, x_ 
 	e_.d_ = e_.d_ + (t3_ - (z_ - e_.c_))
 	e_.c_ = z_
 	/*line block.go:179*/ return e_
-//line kernels_tandem.go:9672
+//line kernels_tandem.go:9766
 }
 
 func gpu_windowOf___(f_ gpu_double, p_ gpu_product, e_ gpu_extraction) gpu_window {
 	/*line block.go:187*/ return e_.w_
-//line kernels_tandem.go:9677
+//line kernels_tandem.go:9771
 }
 
 func gpu_fitting___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, x_ float64, y_ float64, top_ int64) bool {
 //line along.go:232
 	return (top_ != int64(0)) && gpu_fits___(f_, p_, gpu_windowOf___(f_, p_, gpu_with_____________(f_, p_, gpu_extract(int64(1026)), x_, y_, b_.shift_, b_.mask_, false)), top_, false)
-//line kernels_tandem.go:9683
+//line kernels_tandem.go:9777
 }
 
 func gpu_addTerm_______(f_ gpu_double, p_ gpu_product, words_ []int64, x_ float64, y_ float64, shift_ float64, mask_ int64) {
 	/*line format.go:73*/ u_, v_ := gpu_factors___(p_, x_, y_, shift_, mask_)
 	/*line format.go:75*/ gpu_addProduct_(f_, words_, u_, v_)
-//line kernels_tandem.go:9689
+//line kernels_tandem.go:9783
 }
 
 func gpu_addInt_(words_ []int64, at_ int64, v_ int64) {
 	/*line block.go:223*/ gpu_Add_(words_, at_, uint64(max(v_, -v_)), v_ < int64(0))
-//line kernels_tandem.go:9694
+//line kernels_tandem.go:9788
 }
 
 func gpu_addNumber(f_ gpu_single, words_ []int64, x_ float64) {
@@ -9700,7 +9794,7 @@ func gpu_addNumber(f_ gpu_single, words_ []int64, x_ float64) {
 	} else {
 		words_[24] = words_[24] | gpu_Special(x_)
 	}
-//line kernels_tandem.go:9704
+//line kernels_tandem.go:9798
 }
 
 func gpu_Top_(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -9738,7 +9832,7 @@ func gpu_Top_(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		v_.Rest_ = w_[at_.At_+(i_*at_.Step_)] != int64(0)
 	}
 	return v_
-//line kernels_tandem.go:9742
+//line kernels_tandem.go:9836
 }
 
 func gpu_plus_____(f_ gpu_double, p_ gpu_plain, g_ gpu_guess, x_ float64, y_ float64, shift_ float64, mask_ int64, quick_ bool) gpu_guess {
@@ -9755,7 +9849,7 @@ func gpu_plus_____(f_ gpu_double, p_ gpu_plain, g_ gpu_guess, x_ float64, y_ flo
 	/*line guess.go:46*/ err_ = t9_
 	g_.off_ = g_.off_ + math.Abs(err_)
 	/*line guess.go:55*/ return g_
-//line kernels_tandem.go:9759
+//line kernels_tandem.go:9853
 }
 
 func gpu_factors__(p_ gpu_plain, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
@@ -9764,7 +9858,7 @@ func gpu_factors__(p_ gpu_plain, x_ float64, y_ float64, shift_ float64, mask_ i
 	/*line format.go:63*/ var v_ float64
 	_ = v_
 	/*line format.go:67*/ return math.Float64frombits(math.Float64bits(x_) & uint64(mask_)), float64(1)
-//line kernels_tandem.go:9768
+//line kernels_tandem.go:9862
 }
 
 func gpu_addNumber_(f_ gpu_double, words_ []int64, x_ float64) {
@@ -9774,7 +9868,7 @@ func gpu_addNumber_(f_ gpu_double, words_ []int64, x_ float64) {
 	} else {
 		words_[136] = words_[136] | gpu_Special(x_)
 	}
-//line kernels_tandem.go:9778
+//line kernels_tandem.go:9872
 }
 
 func gpu_plus______(f_ gpu_double, p_ gpu_product, g_ gpu_guess, x_ float64, y_ float64, shift_ float64, mask_ int64, quick_ bool) gpu_guess {
@@ -9799,7 +9893,7 @@ func gpu_plus______(f_ gpu_double, p_ gpu_product, g_ gpu_guess, x_ float64, y_ 
 		g_.off_ = math.Float64frombits(uint64(9218868437227405312))
 	}
 	/*line guess.go:55*/ return g_
-//line kernels_tandem.go:9803
+//line kernels_tandem.go:9897
 }
 
 func gpu_factors___(p_ gpu_product, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
@@ -9808,7 +9902,7 @@ func gpu_factors___(p_ gpu_product, x_ float64, y_ float64, shift_ float64, mask
 	/*line format.go:63*/ var v_ float64
 	_ = v_
 	return x_ - shift_, y_ - shift_
-//line kernels_tandem.go:9812
+//line kernels_tandem.go:9906
 }
 
 func gpu_addProduct(f_ gpu_double, words_ []int64, x_ float64, y_ float64) {
@@ -9825,7 +9919,7 @@ func gpu_addProduct(f_ gpu_double, words_ []int64, x_ float64, y_ float64) {
 	} else {
 		words_[136] = words_[136] | gpu_Special(float64(x_*y_))
 	}
-//line kernels_tandem.go:9829
+//line kernels_tandem.go:9923
 }
 
 func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
@@ -9836,7 +9930,7 @@ func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
 		m_ = -m_
 	}
 	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
-//line kernels_tandem.go:9840
+//line kernels_tandem.go:9934
 }
 
 func gpu_Split32(b_ uint32) (uint64, int64, bool) {
@@ -9848,7 +9942,7 @@ func gpu_Split32(b_ uint32) (uint64, int64, bool) {
 	_ = finite_
 	/*line ../../../internal/superacc/value.go:202*/ t_, t2_, t3_ := gpu_split(uint64(b_), int64(24), uint64(255))
 	/*line ../../../internal/superacc/value.go:202*/ return t_, t2_, t3_
-//line kernels_tandem.go:9852
+//line kernels_tandem.go:9946
 }
 
 func gpu_newWide(x_ float32, m_ uint64, exp_ int64, finite_ bool, neg_ bool) gpu_wide {
@@ -9857,13 +9951,13 @@ func gpu_newWide(x_ float32, m_ uint64, exp_ int64, finite_ bool, neg_ bool) gpu
 		t_.special_ = gpu_Special_(x_)
 	}
 	return t_
-//line kernels_tandem.go:9861
+//line kernels_tandem.go:9955
 }
 
 func gpu_key32(x_ float32) int32 {
 	/*line fold.go:78*/ b_ := int32(math.Float32bits(x_))
 	return b_ ^ ((b_ >> (31)) & int32(2147483647))
-//line kernels_tandem.go:9867
+//line kernels_tandem.go:9961
 }
 
 func gpu_chosen(s_ gpu_state, order_ int64) int64 {
@@ -9876,13 +9970,13 @@ func gpu_chosen(s_ gpu_state, order_ int64) int64 {
 		}
 	}
 	/*line fold.go:291*/ return s_.a_
-//line kernels_tandem.go:9880
+//line kernels_tandem.go:9974
 }
 
 func gpu_key64(x_ float64) int64 {
 	/*line fold.go:83*/ b_ := int64(math.Float64bits(x_))
 	return b_ ^ ((b_ >> (63)) & int64(9223372036854775807))
-//line kernels_tandem.go:9886
+//line kernels_tandem.go:9980
 }
 
 func gpu_above(s_ gpu_ends, k_ int32, index_ int32) gpu_ends {
@@ -9890,7 +9984,7 @@ func gpu_above(s_ gpu_ends, k_ int32, index_ int32) gpu_ends {
 	found_ := (((more_ | (-more_)) >> (31)) >> (31)) >> (1)
 	t_ := gpu_ends{a_: s_.a_ ^ more_, b_: s_.b_ ^ ((s_.b_ ^ index_) & found_)}
 	/*line fold.go:133*/ return t_
-//line kernels_tandem.go:9894
+//line kernels_tandem.go:9988
 }
 
 func gpu_above_(s_ gpu_ends_, k_ int64, index_ int64) gpu_ends_ {
@@ -9898,7 +9992,7 @@ func gpu_above_(s_ gpu_ends_, k_ int64, index_ int64) gpu_ends_ {
 	found_ := (((more_ | (-more_)) >> (31)) >> (31)) >> (1)
 	t_ := gpu_ends_{a_: s_.a_ ^ more_, b_: s_.b_ ^ ((s_.b_ ^ index_) & found_)}
 	/*line fold.go:133*/ return t_
-//line kernels_tandem.go:9902
+//line kernels_tandem.go:9996
 }
 
 func gpu_added(s_ gpu_int128, t_ gpu_int128) gpu_int128 {
@@ -9910,7 +10004,7 @@ func gpu_added(s_ gpu_int128, t_ gpu_int128) gpu_int128 {
 	/*line int128.go:13*/ carry_ := t5_
 	t6_ := gpu_int128{hi_: (s_.hi_ + t_.hi_) + carry_, lo_: lo_}
 	/*line int128.go:14*/ return t6_
-//line kernels_tandem.go:9914
+//line kernels_tandem.go:10008
 }
 
 func gpu_NewValue(hi_ uint64, lo_ uint64, exp_ int64, neg_ bool) gpu_Value {
@@ -9920,7 +10014,7 @@ func gpu_NewValue(hi_ uint64, lo_ uint64, exp_ int64, neg_ bool) gpu_Value {
 	}
 	t2_ := gpu_Value{Neg_: neg_}
 	/*line ../../../internal/superacc/value.go:19*/ return gpu_become(t2_, hi_, lo_, exp_, false)
-//line kernels_tandem.go:9924
+//line kernels_tandem.go:10018
 }
 
 func gpu_Add(w_ []int64, p_ int64, m_ uint64, neg_ bool) {
@@ -9934,7 +10028,7 @@ func gpu_Add(w_ []int64, p_ int64, m_ uint64, neg_ bool) {
 	w_[k_] = w_[k_] + ((int64(((m_ << (s_)) & uint64(4294967295))) ^ sign_) - sign_)
 	w_[k_+int64(1)] = w_[k_+int64(1)] + ((int64((top_ & uint64(4294967295))) ^ sign_) - sign_)
 	w_[k_+int64(2)] = w_[k_+int64(2)] + ((int64((top_ >> (32))) ^ sign_) - sign_)
-//line kernels_tandem.go:9938
+//line kernels_tandem.go:10032
 }
 
 func gpu_Split64(b_ uint64) (uint64, int64, bool) {
@@ -9946,7 +10040,7 @@ func gpu_Split64(b_ uint64) (uint64, int64, bool) {
 	_ = finite_
 	/*line ../../../internal/superacc/value.go:199*/ t_, t2_, t3_ := gpu_split(b_, int64(53), uint64(2047))
 	/*line ../../../internal/superacc/value.go:199*/ return t_, t2_, t3_
-//line kernels_tandem.go:9950
+//line kernels_tandem.go:10044
 }
 
 func gpu_newWide_(x_ float64, m_ uint64, exp_ int64, finite_ bool, neg_ bool) gpu_wide {
@@ -9955,7 +10049,7 @@ func gpu_newWide_(x_ float64, m_ uint64, exp_ int64, finite_ bool, neg_ bool) gp
 		t_.special_ = gpu_Special(x_)
 	}
 	return t_
-//line kernels_tandem.go:9959
+//line kernels_tandem.go:10053
 }
 
 func gpu_asDouble(w_ gpu_window) gpu_window {
@@ -9970,12 +10064,12 @@ func gpu_asDouble(w_ gpu_window) gpu_window {
 	/*line block.go:68*/ lo_ := max((w_.lo_+uint32(1))>>(3), uint32(1048576))
 	t2_ := gpu_window{hi_: ((w_.hi_ >> (3)) + uint32(1)) + uint32(939524096), lo_: (lo_ + uint32(939524096)) - uint32(1)}
 	/*line block.go:69*/ return t2_
-//line kernels_tandem.go:9974
+//line kernels_tandem.go:10068
 }
 
 func gpu_magic(field_ int64) float64 {
 	/*line block.go:139*/ return math.Float64frombits((uint64(field_) << (52)) | uint64(2251799813685248))
-//line kernels_tandem.go:9979
+//line kernels_tandem.go:10073
 }
 
 func gpu_addNumber__(f_ gpu_single, words_ []int64, x_ float64) {
@@ -9985,7 +10079,7 @@ func gpu_addNumber__(f_ gpu_single, words_ []int64, x_ float64) {
 	} else {
 		words_[24] = words_[24] | gpu_Special(x_)
 	}
-//line kernels_tandem.go:9989
+//line kernels_tandem.go:10083
 }
 
 func gpu_overShort(v_ gpu_Value, n_ uint64) gpu_Value {
@@ -10006,7 +10100,7 @@ func gpu_overShort(v_ gpu_Value, n_ uint64) gpu_Value {
 	up_ := uint64(int64(bits.LeadingZeros64(hi_)))
 	t11_ := gpu_Value{Hi_: (hi_ << (up_)) | (lo_ >> (uint64(64) - up_)), Lo_: (lo_ << (up_)) | ((q0_ << (up_)) >> (32)), Exp_: v_.Exp_ - int64(up_), Neg_: v_.Neg_, Rest_: v_.Rest_ || ((rem_ | (q0_ << (uint64(32) + up_))) != uint64(0))}
 	/*line ../../../internal/superacc/value.go:100*/ return t11_
-//line kernels_tandem.go:10010
+//line kernels_tandem.go:10104
 }
 
 func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gpu_Value {
@@ -10020,17 +10114,17 @@ func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gp
 	z_ := int64(bits.LeadingZeros64(hi_))
 	t3_ := gpu_Value{Hi_: (hi_ << (uint64(z_))) | (lo_ >> (uint64((int64(64) - z_)))), Lo_: lo_ << (uint64(z_)), Exp_: exp_ - z_, Neg_: v_.Neg_, Rest_: v_.Rest_ || rest_}
 	/*line ../../../internal/superacc/value.go:162*/ return t3_
-//line kernels_tandem.go:10024
+//line kernels_tandem.go:10118
 }
 
 func gpu_inf(t_ gpu_single) float32 {
 	/*line format.go:29*/ return math.Float32frombits(uint32(2139095040))
-//line kernels_tandem.go:10029
+//line kernels_tandem.go:10123
 }
 
 func gpu_Bits32(v_ gpu_Value) uint32 {
 	/*line ../../../internal/superacc/value.go:169*/ return uint32(gpu_round__(v_, int64(24), uint64(255)))
-//line kernels_tandem.go:10034
+//line kernels_tandem.go:10128
 }
 
 func gpu_digit(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
@@ -10038,13 +10132,13 @@ func gpu_digit(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
 		return uint64(0)
 	}
 	return uint64(w_[at_.At_+(k_*at_.Step_)])
-//line kernels_tandem.go:10042
+//line kernels_tandem.go:10136
 }
 
 func gpu_upper(f_ gpu_double, p_ gpu_plain, t_ float64, u_ float64, v_ float64) uint32 {
 	/*line block.go:47*/ m_ := math.Float64bits(t_) &^ uint64(9223372036854775808)
 	/*line block.go:56*/ return uint32((((m_ + uint64(4294967296)) - uint64(1)) >> (32)))
-//line kernels_tandem.go:10048
+//line kernels_tandem.go:10142
 }
 
 func gpu_addNumber___(f_ gpu_double, words_ []int64, x_ float64) {
@@ -10054,23 +10148,23 @@ func gpu_addNumber___(f_ gpu_double, words_ []int64, x_ float64) {
 	} else {
 		words_[136] = words_[136] | gpu_Special(x_)
 	}
-//line kernels_tandem.go:10058
+//line kernels_tandem.go:10152
 }
 
 func gpu_inf_(t_ gpu_double) float64 {
 	/*line format.go:34*/ return math.Float64frombits(uint64(9218868437227405312))
-//line kernels_tandem.go:10063
+//line kernels_tandem.go:10157
 }
 
 func gpu_Bits64(v_ gpu_Value) uint64 {
 	/*line ../../../internal/superacc/value.go:166*/ return gpu_round__(v_, int64(53), uint64(2047))
-//line kernels_tandem.go:10068
+//line kernels_tandem.go:10162
 }
 
 func gpu_upper_(f_ gpu_single, p_ gpu_product, t_ float64, u_ float64, v_ float64) uint32 {
 	/*line block.go:47*/ m_ := math.Float64bits(t_) &^ uint64(9223372036854775808)
 	/*line block.go:49*/ return uint32((m_ >> (32)))
-//line kernels_tandem.go:10074
+//line kernels_tandem.go:10168
 }
 
 func gpu_upper__(f_ gpu_double, p_ gpu_product, t_ float64, u_ float64, v_ float64) uint32 {
@@ -10079,7 +10173,7 @@ func gpu_upper__(f_ gpu_double, p_ gpu_product, t_ float64, u_ float64, v_ float
 		m_ = uint64(1)
 	}
 	/*line block.go:56*/ return uint32((((m_ + uint64(4294967296)) - uint64(1)) >> (32)))
-//line kernels_tandem.go:10083
+//line kernels_tandem.go:10177
 }
 
 func gpu_addProduct_(f_ gpu_double, words_ []int64, x_ float64, y_ float64) {
@@ -10096,7 +10190,7 @@ func gpu_addProduct_(f_ gpu_double, words_ []int64, x_ float64, y_ float64) {
 	} else {
 		words_[136] = words_[136] | gpu_Special(float64(x_*y_))
 	}
-//line kernels_tandem.go:10100
+//line kernels_tandem.go:10194
 }
 
 func gpu_Add_(w_ []int64, p_ int64, m_ uint64, neg_ bool) {
@@ -10110,7 +10204,7 @@ func gpu_Add_(w_ []int64, p_ int64, m_ uint64, neg_ bool) {
 	w_[k_] = w_[k_] + ((int64(((m_ << (s_)) & uint64(4294967295))) ^ sign_) - sign_)
 	w_[k_+int64(1)] = w_[k_+int64(1)] + ((int64((top_ & uint64(4294967295))) ^ sign_) - sign_)
 	w_[k_+int64(2)] = w_[k_+int64(2)] + ((int64((top_ >> (32))) ^ sign_) - sign_)
-//line kernels_tandem.go:10114
+//line kernels_tandem.go:10208
 }
 
 func gpu_Special(x_ float64) int64 {
@@ -10122,7 +10216,7 @@ func gpu_Special(x_ float64) int64 {
 		}
 	}
 	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:10126
+//line kernels_tandem.go:10220
 }
 
 func gpu_digit_(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
@@ -10130,7 +10224,7 @@ func gpu_digit_(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
 		return uint64(0)
 	}
 	return uint64(w_[at_.At_+(k_*at_.Step_)])
-//line kernels_tandem.go:10134
+//line kernels_tandem.go:10228
 }
 
 func gpu_split(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool) {
@@ -10147,7 +10241,7 @@ func gpu_split(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool) {
 	/*line ../../../internal/superacc/value.go:206*/ field_ := t2_
 	normal_ := min(field_, uint64(1))
 	return m_ | (normal_ << (uint64((precision_ - int64(1))))), gpu_lowest(precision_, inf_) + int64((field_ - normal_)), field_ != inf_
-//line kernels_tandem.go:10151
+//line kernels_tandem.go:10245
 }
 
 func gpu_Special_(x_ float32) int64 {
@@ -10159,7 +10253,7 @@ func gpu_Special_(x_ float32) int64 {
 		}
 	}
 	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:10163
+//line kernels_tandem.go:10257
 }
 
 func gpu_divide(r_ gpu_reciprocal, u1_ uint64, u0_ uint64) (uint64, uint64) {
@@ -10177,7 +10271,7 @@ func gpu_divide(r_ gpu_reciprocal, u1_ uint64, u0_ uint64) (uint64, uint64) {
 		rem_ = rem_ - r_.d_
 	}
 	return quotient_ & uint64(4294967295), rem_
-//line kernels_tandem.go:10181
+//line kernels_tandem.go:10275
 }
 
 func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
@@ -10201,10 +10295,10 @@ func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
 		keep_ = keep_ | ((inf_ + uint64(1)) << (uint64((precision_ - int64(1)))))
 	}
 	return keep_
-//line kernels_tandem.go:10205
+//line kernels_tandem.go:10299
 }
 
 func gpu_lowest(precision_ int64, inf_ uint64) int64 {
 	/*line ../../../internal/superacc/value.go:196*/ return (int64(2) - precision_) - int64((inf_ >> (1)))
-//line kernels_tandem.go:10210
+//line kernels_tandem.go:10304
 }

@@ -5,13 +5,87 @@
 package nativecode
 
 import (
-	"embed"
+	_ "embed"
 
 	"github.com/tandem-gpu/tandem/gpu/support"
 )
 
-//go:embed *_amd64.zip
-var files embed.FS
+//go:embed code_addbefore_amd64.zip
+var file_addbefore string
 
-// Kernels is the machine code of kernels.
-var Kernels = support.Natives{Files: &files, Arch: "amd64"}
+var Code_addbefore = support.Natives{File: &file_addbefore}
+
+//go:embed code_blackscholes_amd64.zip
+var file_blackscholes string
+
+var Code_blackscholes = support.Natives{File: &file_blackscholes}
+
+//go:embed code_convolve_amd64.zip
+var file_convolve string
+
+var Code_convolve = support.Natives{File: &file_convolve}
+
+//go:embed code_hash_amd64.zip
+var file_hash string
+
+var Code_hash = support.Natives{File: &file_hash}
+
+//go:embed code_histogram_amd64.zip
+var file_histogram string
+
+var Code_histogram = support.Natives{File: &file_histogram}
+
+//go:embed code_life_amd64.zip
+var file_life string
+
+var Code_life = support.Natives{File: &file_life}
+
+//go:embed code_mandelbrot_amd64.zip
+var file_mandelbrot string
+
+var Code_mandelbrot = support.Natives{File: &file_mandelbrot}
+
+//go:embed code_matmul_amd64.zip
+var file_matmul string
+
+var Code_matmul = support.Natives{File: &file_matmul}
+
+//go:embed code_mergetiles_amd64.zip
+var file_mergetiles string
+
+var Code_mergetiles = support.Natives{File: &file_mergetiles}
+
+//go:embed code_nbody_amd64.zip
+var file_nbody string
+
+var Code_nbody = support.Natives{File: &file_nbody}
+
+//go:embed code_paths_amd64.zip
+var file_paths string
+
+var Code_paths = support.Natives{File: &file_paths}
+
+//go:embed code_prefixsum_amd64.zip
+var file_prefixsum string
+
+var Code_prefixsum = support.Natives{File: &file_prefixsum}
+
+//go:embed code_sortpass_amd64.zip
+var file_sortpass string
+
+var Code_sortpass = support.Natives{File: &file_sortpass}
+
+//go:embed code_sorttiles_amd64.zip
+var file_sorttiles string
+
+var Code_sorttiles = support.Natives{File: &file_sorttiles}
+
+//go:embed code_sum_amd64.zip
+var file_sum string
+
+var Code_sum = support.Natives{File: &file_sum}
+
+//go:embed code_wave_amd64.zip
+var file_wave string
+
+var Code_wave = support.Natives{File: &file_wave}

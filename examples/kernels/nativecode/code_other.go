@@ -6,5 +6,5 @@ package nativecode
 
 import "github.com/tandem-gpu/tandem/gpu/support"
 
-// Kernels is empty: there is no code here.
-var Kernels support.Natives
+// There is no code here.
+var Code_addbefore, Code_blackscholes, Code_convolve, Code_hash, Code_histogram, Code_life, Code_mandelbrot, Code_matmul, Code_mergetiles, Code_nbody, Code_paths, Code_prefixsum, Code_sortpass, Code_sorttiles, Code_sum, Code_wave support.Natives

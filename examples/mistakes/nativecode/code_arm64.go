@@ -5,13 +5,17 @@
 package nativecode
 
 import (
-	"embed"
+	_ "embed"
 
 	"github.com/tandem-gpu/tandem/gpu/support"
 )
 
-//go:embed *_arm64.zip
-var files embed.FS
+//go:embed code_reverse_arm64.zip
+var file_reverse string
 
-// Kernels is the machine code of kernels.
-var Kernels = support.Natives{Files: &files, Arch: "arm64"}
+var Code_reverse = support.Natives{File: &file_reverse}
+
+//go:embed code_rise_arm64.zip
+var file_rise string
+
+var Code_rise = support.Natives{File: &file_rise}

@@ -5,13 +5,32 @@
 package nativecode
 
 import (
-	"embed"
+	_ "embed"
 
 	"github.com/tandem-gpu/tandem/gpu/support"
 )
 
-//go:embed *_amd64.zip
-var files embed.FS
+//go:embed code_bell_amd64.zip
+var file_bell string
 
-// Kernels is the machine code of kernels.
-var Kernels = support.Natives{Files: &files, Arch: "amd64"}
+var Code_bell = support.Natives{File: &file_bell}
+
+//go:embed code_flow_amd64.zip
+var file_flow string
+
+var Code_flow = support.Natives{File: &file_flow}
+
+//go:embed code_gain_amd64.zip
+var file_gain string
+
+var Code_gain = support.Natives{File: &file_gain}
+
+//go:embed code_residual_amd64.zip
+var file_residual string
+
+var Code_residual = support.Natives{File: &file_residual}
+
+//go:embed code_whereon_amd64.zip
+var file_whereon string
+
+var Code_whereon = support.Natives{File: &file_whereon}

@@ -5,13 +5,42 @@
 package nativecode
 
 import (
-	"embed"
+	_ "embed"
 
 	"github.com/tandem-gpu/tandem/gpu/support"
 )
 
-//go:embed *_arm64.zip
-var files embed.FS
+//go:embed code_fastmatmul_arm64.zip
+var file_fastmatmul string
 
-// Kernels is the machine code of kernels.
-var Kernels = support.Natives{Files: &files, Arch: "arm64"}
+var Code_fastmatmul = support.Natives{File: &file_fastmatmul}
+
+//go:embed code_matmul_arm64.zip
+var file_matmul string
+
+var Code_matmul = support.Natives{File: &file_matmul}
+
+//go:embed code_mykernel_arm64.zip
+var file_mykernel string
+
+var Code_mykernel = support.Natives{File: &file_mykernel}
+
+//go:embed code_transpose_arm64.zip
+var file_transpose string
+
+var Code_transpose = support.Natives{File: &file_transpose}
+
+//go:embed code_transposetiled_arm64.zip
+var file_transposetiled string
+
+var Code_transposetiled = support.Natives{File: &file_transposetiled}
+
+//go:embed code_twice_arm64.zip
+var file_twice string
+
+var Code_twice = support.Natives{File: &file_twice}
+
+//go:embed code_twice2d_arm64.zip
+var file_twice2d string
+
+var Code_twice2d = support.Natives{File: &file_twice2d}

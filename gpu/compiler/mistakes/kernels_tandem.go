@@ -36,7 +36,7 @@ void Right_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len 
   STORE(g_i32, out_.p[AT((i64)get_global_id(0), out_.n, 11)], (i32)((i64)get_global_id(0)));
 }
 `,
-	Native: nativecode.Kernels.Of("Right_kernel", "01f6f135d7633fb2bcc0e25fe0c289f0"),
+	Native: nativecode.Code_right.Of("Right_kernel", "01f6f135d7633fb2bcc0e25fe0c289f0"),
 }
 
 // LaunchStores runs [Stores] over grid. Slices and matrices are in host memory or on the device of s;
@@ -48,8 +48,8 @@ func LaunchStores[T interface{ float32 | int64 }, Arg1 linalg.KernelArg[T]](s *l
 }
 
 var StoresKernels = support.Kernels{
-	{Types: []any{*new(float32)}, Kernel: StoresFloat32Kernel},
-	{Types: []any{*new(int64)}, Kernel: StoresInt64Kernel},
+	{Types: []any{float32(0)}, Kernel: support.Made(StoresFloat32Kernel)},
+	{Types: []any{int64(0)}, Kernel: support.Made(StoresInt64Kernel)},
 }
 
 var StoresFloat32Kernel = &backend.Source{
@@ -72,7 +72,7 @@ void Stores_float32(__global f32 *out_p, const ulong out_off, const ulong out_le
   STORE(g_f32, out_.p[AT(i_, out_.n, 19)], 7.0f);
 }
 `,
-	Native: nativecode.Kernels.Of("Stores_float32", "57c32d21e99d8836fa794d1ec458daf5"),
+	Native: nativecode.Code_stores.Of("Stores_float32", "57c32d21e99d8836fa794d1ec458daf5"),
 }
 
 var StoresInt64Kernel = &backend.Source{
@@ -95,7 +95,7 @@ void Stores_int64(__global i64 *out_p, const ulong out_off, const ulong out_len 
   STORE(g_i64, out_.p[AT(i_, out_.n, 19)], (i64)7);
 }
 `,
-	Native: nativecode.Kernels.Of("Stores_int64", "d2efd4bd4e03f321a71e437eccc80127"),
+	Native: nativecode.Code_stores.Of("Stores_int64", "d2efd4bd4e03f321a71e437eccc80127"),
 }
 
 // LaunchLoads runs [Loads] over grid. Slices and matrices are in host memory or on the device of s;
@@ -125,7 +125,7 @@ void Loads_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len,
   STORE(g_i32, out_.p[AT(i_, out_.n, 25)], LOAD(g_i32, x_.p[AT(LOAD(g_i32, out_.p[AT(i_, out_.n, 25)]), x_.n, 25)]));
 }
 `,
-	Native: nativecode.Kernels.Of("Loads_kernel", "d65387c83348e8902b5596d604bb1e7b"),
+	Native: nativecode.Code_loads.Of("Loads_kernel", "d65387c83348e8902b5596d604bb1e7b"),
 }
 
 // LaunchEmpties runs [Empties] over grid. Slices and matrices are in host memory or on the device of s;
@@ -159,7 +159,7 @@ void Empties_kernel(__global i32 *out_p, const ulong out_off, const ulong out_le
   }
 }
 `,
-	Native: nativecode.Kernels.Of("Empties_kernel", "db73df01d90f534f5abf9fc6382cbe4f"),
+	Native: nativecode.Code_empties.Of("Empties_kernel", "db73df01d90f534f5abf9fc6382cbe4f"),
 }
 
 // LaunchRows runs [Rows] over grid. Slices and matrices are in host memory or on the device of s;
@@ -192,7 +192,7 @@ void Rows_kernel(__global i32 *m_p, const ulong m_off, const ulong m_rows, const
   STORE(g_i32, m_.Data_.p[(i64)((u64)((i64)((u64)ROW(row_, m_.Rows_, 42) * (u64)m_.Stride_)) + (u64)COLUMN(i_ % ((i64)4), m_.Cols_, 42))], 7);
 }
 `,
-	Native: nativecode.Kernels.Of("Rows_kernel", "9945c3d79b66e97aacb7743dc4833286"),
+	Native: nativecode.Code_rows.Of("Rows_kernel", "9945c3d79b66e97aacb7743dc4833286"),
 }
 
 // LaunchColumns runs [Columns] over grid. Slices and matrices are in host memory or on the device of s;
@@ -225,7 +225,7 @@ void Columns_kernel(__global i32 *out_p, const ulong out_off, const ulong out_le
   }
 }
 `,
-	Native: nativecode.Kernels.Of("Columns_kernel", "fc71b8ab8cd34f5546d26b59ed5db7ec"),
+	Native: nativecode.Code_columns.Of("Columns_kernel", "fc71b8ab8cd34f5546d26b59ed5db7ec"),
 }
 
 // LaunchShared runs [Shared] over grid. Slices and matrices are in host memory or on the device of s;
@@ -269,7 +269,7 @@ void Shared_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len
   STORE(g_i32, out_.p[AT(i_, out_.n, 66)], v_);
 }
 `,
-	Native: nativecode.Kernels.Of("Shared_kernel", "9bb4f85bb7e9143cec734b19877d3626"),
+	Native: nativecode.Code_shared.Of("Shared_kernel", "9bb4f85bb7e9143cec734b19877d3626"),
 }
 
 // LaunchPrivate runs [Private] over grid. Slices and matrices are in host memory or on the device of s;
@@ -311,7 +311,7 @@ void Private_kernel(__global i32 *out_p, const ulong out_off, const ulong out_le
   STORE(g_i32, out_.p[AT(i_, out_.n, 81)], a_.v[(i64)3].v[(i64)0]);
 }
 `,
-	Native: nativecode.Kernels.Of("Private_kernel", "a510dec1df2d585583fbc0588214076b"),
+	Native: nativecode.Code_private.Of("Private_kernel", "a510dec1df2d585583fbc0588214076b"),
 }
 
 // LaunchSlices runs [Slices] over grid. Slices and matrices are in host memory or on the device of s;
@@ -344,7 +344,7 @@ void Slices_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len
   }
 }
 `,
-	Native: nativecode.Kernels.Of("Slices_kernel", "c1cfd57b28677e276039074bba83993a"),
+	Native: nativecode.Code_slices.Of("Slices_kernel", "c1cfd57b28677e276039074bba83993a"),
 }
 
 // LaunchReversed runs [Reversed] over grid. Slices and matrices are in host memory or on the device of s;
@@ -377,7 +377,7 @@ void Reversed_kernel(__global i32 *out_p, const ulong out_off, const ulong out_l
   }
 }
 `,
-	Native: nativecode.Kernels.Of("Reversed_kernel", "ccbd925e1e04655a965e437f2c0de701"),
+	Native: nativecode.Code_reversed.Of("Reversed_kernel", "ccbd925e1e04655a965e437f2c0de701"),
 }
 
 // LaunchDivides runs [Divides] over grid. Slices and matrices are in host memory or on the device of s;
@@ -411,7 +411,7 @@ void Divides_kernel(__global i32 *out_p, const ulong out_off, const ulong out_le
   STORE(g_i32, out_.p[AT(i_, out_.n, 105)], div_i32(LINE(105) 100, (i32)((u32)((i32)i_) - (u32)5)));
 }
 `,
-	Native: nativecode.Kernels.Of("Divides_kernel", "d861133b15e8cca2e3a02582c9af01d3"),
+	Native: nativecode.Code_divides.Of("Divides_kernel", "d861133b15e8cca2e3a02582c9af01d3"),
 }
 
 // LaunchSearches runs [Searches] over grid. Slices and matrices are in host memory or on the device of s;
@@ -447,7 +447,7 @@ void Searches_kernel(__global i32 *out_p, const ulong out_off, const ulong out_l
   }
 }
 `,
-	Native: nativecode.Kernels.Of("Searches_kernel", "c6d2f490a7dede8b418fbf8fec829523"),
+	Native: nativecode.Code_searches.Of("Searches_kernel", "c6d2f490a7dede8b418fbf8fec829523"),
 }
 
 // LaunchCounts runs [Counts] over grid. Slices and matrices are in host memory or on the device of s;
@@ -485,7 +485,7 @@ void Counts_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len
   i32 t_ = atomic_add_g_i32(CHECK &out_.p[AT(n_, out_.n, 129)], 1);
 }
 `,
-	Native: nativecode.Kernels.Of("Counts_kernel", "e2d3dccc3a10904e40d32768e55cdb07"),
+	Native: nativecode.Code_counts.Of("Counts_kernel", "e2d3dccc3a10904e40d32768e55cdb07"),
 }
 
 // LaunchMoves runs [Moves] over grid. Slices and matrices are in host memory or on the device of s;
@@ -530,7 +530,7 @@ void Moves_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len,
   STORE(g_i32, out_.p[AT(i_, out_.n, 150)], t_);
 }
 `,
-	Native: nativecode.Kernels.Of("Moves_kernel", "2fb91a4e29e6759c47025e26ee12e0b6"),
+	Native: nativecode.Code_moves.Of("Moves_kernel", "2fb91a4e29e6759c47025e26ee12e0b6"),
 }
 
 // LaunchElsewhere runs [Elsewhere] over grid. Slices and matrices are in host memory or on the device of s;
@@ -564,7 +564,7 @@ void Elsewhere_kernel(__global i32 *out_p, const ulong out_off, const ulong out_
   }
 }
 `,
-	Native: nativecode.Kernels.Of("Elsewhere_kernel", "fe9dac7139076dcd27fa90c3b41de0ba"),
+	Native: nativecode.Code_elsewhere.Of("Elsewhere_kernel", "fe9dac7139076dcd27fa90c3b41de0ba"),
 }
 
 // LaunchMany runs [Many] over grid. Slices and matrices are in host memory or on the device of s;
@@ -592,7 +592,7 @@ void Many_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len C
   STORE(g_i32, out_.p[AT((i64)((u64)i_ + (u64)((i64)4)), out_.n, 166)], 7);
 }
 `,
-	Native: nativecode.Kernels.Of("Many_kernel", "b89123892dc230e9f3df6c6cac7c9a33"),
+	Native: nativecode.Code_many.Of("Many_kernel", "b89123892dc230e9f3df6c6cac7c9a33"),
 }
 
 // LaunchGrouped runs [Grouped] over grid. Slices and matrices are in host memory or on the device of s;
@@ -626,7 +626,7 @@ void Grouped_kernel(__global i32 *out_p, const ulong out_off, const ulong out_le
   STORE(g_i32, out_.p[AT((i64)get_global_id(0), out_.n, 177)], LOAD(l_i32, s_.v[AT((i64)((u64)((i64)3) - (u64)((i64)get_local_id(0))), 4, 177)]));
 }
 `,
-	Native: nativecode.Kernels.Of("Grouped_kernel", "282c963f0f64b54c1831a39cf1d782ce"),
+	Native: nativecode.Code_grouped.Of("Grouped_kernel", "282c963f0f64b54c1831a39cf1d782ce"),
 }
 
 // LaunchRoomy runs [Roomy] over grid. Slices and matrices are in host memory or on the device of s;
@@ -672,8 +672,8 @@ func LaunchPairs[A interface{ float32 | int32 }, B interface{ int32 | float32 },
 }
 
 var PairsKernels = support.Kernels{
-	{Types: []any{*new(float32), *new(int32)}, Kernel: PairsFloat32Int32Kernel},
-	{Types: []any{*new(int32), *new(float32)}, Kernel: PairsInt32Float32Kernel},
+	{Types: []any{float32(0), int32(0)}, Kernel: support.Made(PairsFloat32Int32Kernel)},
+	{Types: []any{int32(0), float32(0)}, Kernel: support.Made(PairsInt32Float32Kernel)},
 }
 
 var PairsFloat32Int32Kernel = &backend.Source{
@@ -696,7 +696,7 @@ void Pairs_float32_int32(__global f32 *a_p, const ulong a_off, const ulong a_len
   STORE(g_f32, a_.p[AT((i64)get_global_id(0), a_.n, 195)], LOAD(g_f32, a_.p[AT((i64)get_global_id(0), a_.n, 195)]) + ((f32)LOAD(g_i32, b_.p[AT((i64)get_global_id(0), b_.n, 195)])));
 }
 `,
-	Native: nativecode.Kernels.Of("Pairs_float32_int32", "6eae260ea26d19cb1147da0ed6ce28da"),
+	Native: nativecode.Code_pairs.Of("Pairs_float32_int32", "6eae260ea26d19cb1147da0ed6ce28da"),
 }
 
 var PairsInt32Float32Kernel = &backend.Source{
@@ -722,7 +722,7 @@ void Pairs_int32_float32(__global i32 *a_p, const ulong a_off, const ulong a_len
   STORE(g_i32, a_.p[AT((i64)get_global_id(0), a_.n, 195)], (i32)((u32)LOAD(g_i32, a_.p[AT((i64)get_global_id(0), a_.n, 195)]) + (u32)i32_of_f32(LOAD(g_f32, b_.p[AT((i64)get_global_id(0), b_.n, 195)]))));
 }
 `,
-	Native: nativecode.Kernels.Of("Pairs_int32_float32", "a14a9509f2309980ad1c53a481e59b87"),
+	Native: nativecode.Code_pairs.Of("Pairs_int32_float32", "a14a9509f2309980ad1c53a481e59b87"),
 }
 
 // LaunchWords runs [Words] over grid. Slices and matrices are in host memory or on the device of s;
@@ -749,7 +749,7 @@ void Words_kernel(__global i64 *x_p, const ulong x_off, const ulong x_len CHECKE
   STORE(g_i64, x_.p[AT((i64)get_global_id(0), x_.n, 201)], (i64)((u64)LOAD(g_i64, x_.p[AT((i64)get_global_id(0), x_.n, 201)]) + (u64)((i64)1)));
 }
 `,
-	Native: nativecode.Kernels.Of("Words_kernel", "df5f3636de725458eec0e046fe231b4a"),
+	Native: nativecode.Code_words.Of("Words_kernel", "df5f3636de725458eec0e046fe231b4a"),
 }
 
 // LaunchLonger runs [Longer] over grid. Slices and matrices are in host memory or on the device of s;
@@ -782,7 +782,7 @@ void Longer_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len
   }
 }
 `,
-	Native: nativecode.Kernels.Of("Longer_kernel", "861d3cf7ab72e651020df254f86c3a96"),
+	Native: nativecode.Code_longer.Of("Longer_kernel", "861d3cf7ab72e651020df254f86c3a96"),
 }
 
 // LaunchConverts runs [Converts] over grid. Slices and matrices are in host memory or on the device of s;
@@ -843,7 +843,7 @@ void Converts_kernel(__global i64 *out_p, const ulong out_off, const ulong out_l
   }
 }
 `,
-	Native: nativecode.Kernels.Of("Converts_kernel", "7d1a1842c40cb96709bf90789e0bf0a3"),
+	Native: nativecode.Code_converts.Of("Converts_kernel", "7d1a1842c40cb96709bf90789e0bf0a3"),
 }
 
 // LaunchWaits runs [Waits] over grid. Slices and matrices are in host memory or on the device of s;
@@ -889,7 +889,7 @@ void Waits_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len,
   STORE(g_i32, out_.p[AT(i_, out_.n, 237)], 1);
 }
 `,
-	Native: nativecode.Kernels.Of("Waits_kernel", "7835dfe6ea7a357fb3a6a901edd7f7e6"),
+	Native: nativecode.Code_waits.Of("Waits_kernel", "7835dfe6ea7a357fb3a6a901edd7f7e6"),
 }
 
 // LaunchRaces runs [Races] over grid. Slices and matrices are in host memory or on the device of s;
@@ -918,7 +918,7 @@ void Races_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len 
   STORE(g_i32, out_.p[AT(i_ / ((i64)2), out_.n, 245)], (i32)max_i64(i_, (i64)2));
 }
 `,
-	Native: nativecode.Kernels.Of("Races_kernel", "68e223b5ed0620ef787798500f358f1c"),
+	Native: nativecode.Code_races.Of("Races_kernel", "68e223b5ed0620ef787798500f358f1c"),
 }
 
 //go:embed kernels.go other.go

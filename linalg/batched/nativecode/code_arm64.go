@@ -5,13 +5,27 @@
 package nativecode
 
 import (
-	"embed"
+	_ "embed"
 
 	"github.com/tandem-gpu/tandem/gpu/support"
 )
 
-//go:embed *_arm64.zip
-var files embed.FS
+//go:embed code_cholesky_arm64.zip
+var file_cholesky string
 
-// Kernels is the machine code of kernels.
-var Kernels = support.Natives{Files: &files, Arch: "arm64"}
+var Code_cholesky = support.Natives{File: &file_cholesky}
+
+//go:embed code_lu_arm64.zip
+var file_lu string
+
+var Code_lu = support.Natives{File: &file_lu}
+
+//go:embed code_solvecholesky_arm64.zip
+var file_solvecholesky string
+
+var Code_solvecholesky = support.Natives{File: &file_solvecholesky}
+
+//go:embed code_solvelu_arm64.zip
+var file_solvelu string
+
+var Code_solvelu = support.Natives{File: &file_solvelu}

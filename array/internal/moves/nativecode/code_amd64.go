@@ -5,13 +5,27 @@
 package nativecode
 
 import (
-	"embed"
+	_ "embed"
 
 	"github.com/tandem-gpu/tandem/gpu/support"
 )
 
-//go:embed *_amd64.zip
-var files embed.FS
+//go:embed code_check_amd64.zip
+var file_check string
 
-// Kernels is the machine code of kernels.
-var Kernels = support.Natives{Files: &files, Arch: "amd64"}
+var Code_check = support.Natives{File: &file_check}
+
+//go:embed code_place_amd64.zip
+var file_place string
+
+var Code_place = support.Natives{File: &file_place}
+
+//go:embed code_placeshort_amd64.zip
+var file_placeshort string
+
+var Code_placeshort = support.Natives{File: &file_placeshort}
+
+//go:embed code_rows_amd64.zip
+var file_rows string
+
+var Code_rows = support.Natives{File: &file_rows}

@@ -6,5 +6,5 @@ package nativecode
 
 import "github.com/tandem-gpu/tandem/gpu/support"
 
-// Kernels is empty: there is no code here.
-var Kernels support.Natives
+// There is no code here.
+var Code_fill support.Natives

@@ -5,13 +5,62 @@
 package nativecode
 
 import (
-	"embed"
+	_ "embed"
 
 	"github.com/tandem-gpu/tandem/gpu/support"
 )
 
-//go:embed *_amd64.zip
-var files embed.FS
+//go:embed code_counttiles_amd64.zip
+var file_counttiles string
 
-// Kernels is the machine code of kernels.
-var Kernels = support.Natives{Files: &files, Arch: "amd64"}
+var Code_counttiles = support.Natives{File: &file_counttiles}
+
+//go:embed code_firsts_amd64.zip
+var file_firsts string
+
+var Code_firsts = support.Natives{File: &file_firsts}
+
+//go:embed code_movetiles_amd64.zip
+var file_movetiles string
+
+var Code_movetiles = support.Natives{File: &file_movetiles}
+
+//go:embed code_network_amd64.zip
+var file_network string
+
+var Code_network = support.Natives{File: &file_network}
+
+//go:embed code_pack_amd64.zip
+var file_pack string
+
+var Code_pack = support.Natives{File: &file_pack}
+
+//go:embed code_rank_amd64.zip
+var file_rank string
+
+var Code_rank = support.Natives{File: &file_rank}
+
+//go:embed code_repack_amd64.zip
+var file_repack string
+
+var Code_repack = support.Natives{File: &file_repack}
+
+//go:embed code_replace_amd64.zip
+var file_replace string
+
+var Code_replace = support.Natives{File: &file_replace}
+
+//go:embed code_search_amd64.zip
+var file_search string
+
+var Code_search = support.Natives{File: &file_search}
+
+//go:embed code_sum_amd64.zip
+var file_sum string
+
+var Code_sum = support.Natives{File: &file_sum}
+
+//go:embed code_unpack_amd64.zip
+var file_unpack string
+
+var Code_unpack = support.Natives{File: &file_unpack}

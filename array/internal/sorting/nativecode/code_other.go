@@ -6,5 +6,5 @@ package nativecode
 
 import "github.com/tandem-gpu/tandem/gpu/support"
 
-// Kernels is empty: there is no code here.
-var Kernels support.Natives
+// There is no code here.
+var Code_counttiles, Code_firsts, Code_movetiles, Code_network, Code_pack, Code_rank, Code_repack, Code_replace, Code_search, Code_sum, Code_unpack support.Natives

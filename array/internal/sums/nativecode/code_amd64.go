@@ -5,13 +5,67 @@
 package nativecode
 
 import (
-	"embed"
+	_ "embed"
 
 	"github.com/tandem-gpu/tandem/gpu/support"
 )
 
-//go:embed *_amd64.zip
-var files embed.FS
+//go:embed code_along_amd64.zip
+var file_along string
 
-// Kernels is the machine code of kernels.
-var Kernels = support.Natives{Files: &files, Arch: "amd64"}
+var Code_along = support.Natives{File: &file_along}
+
+//go:embed code_each_amd64.zip
+var file_each string
+
+var Code_each = support.Natives{File: &file_each}
+
+//go:embed code_finish_amd64.zip
+var file_finish string
+
+var Code_finish = support.Natives{File: &file_finish}
+
+//go:embed code_foldalong_amd64.zip
+var file_foldalong string
+
+var Code_foldalong = support.Natives{File: &file_foldalong}
+
+//go:embed code_foldeach_amd64.zip
+var file_foldeach string
+
+var Code_foldeach = support.Natives{File: &file_foldeach}
+
+//go:embed code_gather_amd64.zip
+var file_gather string
+
+var Code_gather = support.Natives{File: &file_gather}
+
+//go:embed code_gatherfolded_amd64.zip
+var file_gatherfolded string
+
+var Code_gatherfolded = support.Natives{File: &file_gatherfolded}
+
+//go:embed code_offsets_amd64.zip
+var file_offsets string
+
+var Code_offsets = support.Natives{File: &file_offsets}
+
+//go:embed code_prefix_amd64.zip
+var file_prefix string
+
+var Code_prefix = support.Natives{File: &file_prefix}
+
+//go:embed code_round_amd64.zip
+var file_round string
+
+var Code_round = support.Natives{File: &file_round}
+
+//go:embed code_scatter_amd64.zip
+var file_scatter string
+
+var Code_scatter = support.Natives{File: &file_scatter}
+
+//go:embed code_totals_amd64.zip
+var file_totals string
+
+var Code_totals = support.Natives{File: &file_totals}

@@ -6,5 +6,5 @@ package nativecode
 
 import "github.com/tandem-gpu/tandem/gpu/support"
 
-// Kernels is empty: there is no code here.
-var Kernels support.Natives
+// There is no code here.
+var Code_along, Code_each, Code_finish, Code_foldalong, Code_foldeach, Code_gather, Code_gatherfolded, Code_offsets, Code_prefix, Code_round, Code_scatter, Code_totals support.Natives

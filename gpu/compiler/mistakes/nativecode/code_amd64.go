@@ -5,13 +5,122 @@
 package nativecode
 
 import (
-	"embed"
+	_ "embed"
 
 	"github.com/tandem-gpu/tandem/gpu/support"
 )
 
-//go:embed *_amd64.zip
-var files embed.FS
+//go:embed code_columns_amd64.zip
+var file_columns string
 
-// Kernels is the machine code of kernels.
-var Kernels = support.Natives{Files: &files, Arch: "amd64"}
+var Code_columns = support.Natives{File: &file_columns}
+
+//go:embed code_converts_amd64.zip
+var file_converts string
+
+var Code_converts = support.Natives{File: &file_converts}
+
+//go:embed code_counts_amd64.zip
+var file_counts string
+
+var Code_counts = support.Natives{File: &file_counts}
+
+//go:embed code_divides_amd64.zip
+var file_divides string
+
+var Code_divides = support.Natives{File: &file_divides}
+
+//go:embed code_elsewhere_amd64.zip
+var file_elsewhere string
+
+var Code_elsewhere = support.Natives{File: &file_elsewhere}
+
+//go:embed code_empties_amd64.zip
+var file_empties string
+
+var Code_empties = support.Natives{File: &file_empties}
+
+//go:embed code_grouped_amd64.zip
+var file_grouped string
+
+var Code_grouped = support.Natives{File: &file_grouped}
+
+//go:embed code_loads_amd64.zip
+var file_loads string
+
+var Code_loads = support.Natives{File: &file_loads}
+
+//go:embed code_longer_amd64.zip
+var file_longer string
+
+var Code_longer = support.Natives{File: &file_longer}
+
+//go:embed code_many_amd64.zip
+var file_many string
+
+var Code_many = support.Natives{File: &file_many}
+
+//go:embed code_moves_amd64.zip
+var file_moves string
+
+var Code_moves = support.Natives{File: &file_moves}
+
+//go:embed code_pairs_amd64.zip
+var file_pairs string
+
+var Code_pairs = support.Natives{File: &file_pairs}
+
+//go:embed code_private_amd64.zip
+var file_private string
+
+var Code_private = support.Natives{File: &file_private}
+
+//go:embed code_races_amd64.zip
+var file_races string
+
+var Code_races = support.Natives{File: &file_races}
+
+//go:embed code_reversed_amd64.zip
+var file_reversed string
+
+var Code_reversed = support.Natives{File: &file_reversed}
+
+//go:embed code_right_amd64.zip
+var file_right string
+
+var Code_right = support.Natives{File: &file_right}
+
+//go:embed code_rows_amd64.zip
+var file_rows string
+
+var Code_rows = support.Natives{File: &file_rows}
+
+//go:embed code_searches_amd64.zip
+var file_searches string
+
+var Code_searches = support.Natives{File: &file_searches}
+
+//go:embed code_shared_amd64.zip
+var file_shared string
+
+var Code_shared = support.Natives{File: &file_shared}
+
+//go:embed code_slices_amd64.zip
+var file_slices string
+
+var Code_slices = support.Natives{File: &file_slices}
+
+//go:embed code_stores_amd64.zip
+var file_stores string
+
+var Code_stores = support.Natives{File: &file_stores}
+
+//go:embed code_waits_amd64.zip
+var file_waits string
+
+var Code_waits = support.Natives{File: &file_waits}
+
+//go:embed code_words_amd64.zip
+var file_words string
+
+var Code_words = support.Natives{File: &file_words}
