@@ -7,13 +7,6 @@ import "unsafe"
 // hasVectors tells whether the processor has what the functions below need.
 var hasVectors = hasAVX2
 
-// isIntel tells whether the processor is one of Intel's, which read the rows of a matrix ahead by
-// themselves when symv goes through them: asked to, they took a tenth longer (Emerald Rapids).
-// AMD's were faster when asked (Zen 4).
-var isIntel = vendor() == 'G'|'e'<<8|'n'<<16|'u'<<24
-
-func vendor() uint32
-
 //go:noescape
 func columnsF32AVX2(k int, a *float32, lda int, x, acc *float32)
 
@@ -21,10 +14,10 @@ func columnsF32AVX2(k int, a *float32, lda int, x, acc *float32)
 func columnsF64AVX2(k int, a *float64, lda int, x, acc *float64)
 
 //go:noescape
-func crossF32AVX2(k int, a *float32, lda int, x, acc, u, y *float32, below bool)
+func crossF32AVX2(k int, a *float32, lda int, x, acc, u, y *float32)
 
 //go:noescape
-func crossF64AVX2(k int, a *float64, lda int, x, acc, u, y *float64, below bool)
+func crossF64AVX2(k int, a *float64, lda int, x, acc, u, y *float64)
 
 //go:noescape
 func rowsF32AVX2(n int, a *float32, lda int, x, y *float32)
@@ -94,9 +87,9 @@ func nativeColumns[T Float](k int, a *T, lda int, x, acc *T) {
 // rows with the columns' chains y and the elements u as nativeRows.
 func nativeCross[T Float](k int, a *T, lda int, x, acc, u, y *T) {
 	if isFloat64[T]() {
-		crossF64AVX2(k, f64(a), lda, f64(x), f64(acc), f64(u), f64(y), !isIntel)
+		crossF64AVX2(k, f64(a), lda, f64(x), f64(acc), f64(u), f64(y))
 	} else {
-		crossF32AVX2(k, f32(a), lda, f32(x), f32(acc), f32(u), f32(y), !isIntel)
+		crossF32AVX2(k, f32(a), lda, f32(x), f32(acc), f32(u), f32(y))
 	}
 }
 

@@ -16,15 +16,6 @@ const rowsAtOnce = 8
 // crossRows is the rows that cross takes.
 const crossRows = 16
 
-// vendor writes what gives the first letters of the name of the processor's maker.
-func (w *writer) vendor() {
-	w.WriteString("\n// func vendor() uint32\nTEXT ·vendor(SB), NOSPLIT, $0-4\n")
-	w.op("XORL AX, AX")
-	w.op("CPUID")
-	w.op("MOVL BX, ret+0(FP)")
-	w.op("RET")
-}
-
 // level2 writes the kernels of an element type.
 func (w *writer) level2(k x86Kernel) {
 	w.columns(k)
@@ -151,11 +142,10 @@ func (w *writer) columns(k x86Kernel) {
 
 // cross writes columns for 16 rows, and rows for the same ones with u: each element is loaded once.
 // The second eight rows follow the first by a line: both chains go on at a time, and no more than
-// eight lines of rows that are a power of two apart are needed at once. With below it asks for the
-// rows below, which come next.
+// eight lines of rows that are a power of two apart are needed at once.
 func (w *writer) cross(k x86Kernel) {
 	s := k.strip(crossRows)
-	w.text("cross"+k.name, fmt.Sprintf("k int, a *%s, lda int, x, acc, u, y *%[1]s, below bool", k.elem), 57)
+	w.text("cross"+k.name, fmt.Sprintf("k int, a *%s, lda int, x, acc, u, y *%[1]s", k.elem), 56)
 	w.op("MOVQ u+40(FP), BX")
 	w.op("MOVQ y+48(FP), AX")
 	w.stripBegin(s)
@@ -164,17 +154,6 @@ func (w *writer) cross(k x86Kernel) {
 	w.stripNext(s, "AX")
 	w.op("JZ last")
 	w.loop("loop")
-	w.op("CMPB below+56(FP), $0")
-	w.op("JEQ steps")
-	below := s.pointers[len(s.pointers)-1]
-	for range s.pointers {
-		w.op("LEAQ (%s)(R8*4), R13", below)
-		for r := range 4 {
-			w.op("PREFETCHT1 %s", rowAddr(0, "R13", r))
-		}
-		below = "R13"
-	}
-	w.label("steps")
 	before := s
 	before.at = -64
 	for half := range 2 {

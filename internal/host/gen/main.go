@@ -55,7 +55,6 @@ func files() map[string][]byte {
 		}
 	}
 	level2.entries()
-	level2.vendor()
 	rotate.header()
 	rotate.rotate("rotateAVX512", "Z", 64)
 	rotate.rotate("rotateAVX2", "Y", 32)
