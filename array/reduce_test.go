@@ -163,24 +163,28 @@ func testSums[T Float](t *testing.T, s *linalg.Session) {
 // exact, in wide arrays and in narrow ones.
 func TestSumsOfParts(t *testing.T) {
 	eachBackend(t, func(t *testing.T, s *linalg.Session) {
-		testSumsOfParts[float32](t, s, 30)
-		testSumsOfParts[float64](t, s, 300)
+		testSumsOfParts[float32](t, s, 30, []int{-148, -140, -126, 0, 60, 110})
+		testSumsOfParts[float64](t, s, 300, []int{-1073, -1065, -1022, 0, 500, 990})
 	})
 }
 
-func testSumsOfParts[T Float](t *testing.T, s *linalg.Session, far int) {
+// testSumsOfParts has magnitudes that go far from those around, and parts at the ends of the range.
+func testSumsOfParts[T Float](t *testing.T, s *linalg.Session, far int, ends []int) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for _, d := range [][2]int{{9000, 1}, {7001, 3}, {2, 9001}, {1, 30000}, {70, 70}} {
-		for kind := range 4 {
+		for kind := range 5 {
 			rows, cols := d[0], d[1]
 			x := make([]T, rows*cols)
 			e := 0
 			for i := range x {
-				if kind > 0 && r.IntN(2000) == 0 {
+				switch {
+				case kind == 4 && r.IntN(1500) == 0:
+					e = ends[r.IntN(len(ends))]
+				case kind > 0 && kind < 4 && r.IntN(2000) == 0:
 					e = r.IntN(20) // of those that follow
 				}
 				x[i] = T(math.Ldexp(r.Float64()-0.25, e))
-				if kind > 1 && r.IntN(3000) == 0 { // below what fits, or above
+				if (kind == 2 || kind == 3) && r.IntN(3000) == 0 { // below what fits, or above
 					x[i] = T(math.Ldexp(float64(x[i]), (2-r.IntN(4))*far/2))
 				}
 			}

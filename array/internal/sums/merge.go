@@ -46,7 +46,9 @@ func Round[S float32 | float64, F format[S]](it gpu.Item, f F, c gpu.Matrix[S], 
 				if l == 0 {
 					at := unit(int(top)) - f.bottom()
 					m.s.addTo(sum[:], at)
-					m.t.addTo(sum[:], at-halves)
+					if m.t.hi|m.t.lo != 0 { // of products of float64 alone; others may be too low for it
+						m.t.addTo(sum[:], at-halves)
+					}
 				}
 			}
 			if next == 0 {
