@@ -7,6 +7,7 @@ import (
 	"errors"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"gonum.org/v1/gonum/blas"
@@ -201,5 +202,48 @@ func BenchmarkMulIdle(b *testing.B) {
 		if err := z.Mul(x, y); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// What a session keeps is no reason for an allocation to fail: it goes where the memory is needed.
+func TestKeptMemoryMakesRoom(t *testing.T) {
+	const most = 2 << 20
+	var live atomic.Int64
+	d, err := backend.Open("cpu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := linalg.NewSession(backendtest.Hook(d, &backendtest.Hooks{
+		Call: func(name string, call func() error) error {
+			if name == "Device.Alloc" && live.Load() >= most {
+				return &backend.Error{Driver: "full", Op: name, Err: backend.ErrOutOfMemory}
+			}
+			return call()
+		},
+		Made:  func(_ string, bytes int64) { live.Add(bytes) },
+		Freed: func(_ string, bytes int64) { live.Add(-bytes) },
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	scratch := func() error {
+		return linalg.WithScratch(s, 2, most/8, func(*linalg.Array[float32]) error { return nil })
+	}
+	if err := scratch(); err != nil || live.Load() < most {
+		t.Fatalf("%v, and %d bytes are kept", err, live.Load())
+	}
+	a, err := linalg.NewArray[float32](s, 3, most/8)
+	if err != nil {
+		t.Fatalf("beside memory that is kept: %v", err)
+	}
+	if err := scratch(); !errors.Is(err, backend.ErrOutOfMemory) {
+		t.Errorf("on a full device: %v", err)
+	}
+	if err := a.Free(); err != nil {
+		t.Fatal(err)
+	}
+	if err := scratch(); err != nil {
+		t.Errorf("once there is room: %v", err)
 	}
 }

@@ -38,7 +38,7 @@ func (s *Session) takeCallQueue() (*callQueue, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &callQueue{s: &Session{core: s.core, queue: queue, spares: new(spares)}}, nil
+	return &callQueue{s: &Session{core: s.core, queue: queue, spares: newSpares(&s.info)}}, nil
 }
 
 // keepCallQueue keeps a call queue for a later call.

@@ -150,7 +150,7 @@ func (a *array) spare(err *error) {
 
 // transposed is the transpose of a in spare memory.
 func transposed(a *array) (*array, error) {
-	buf, err := a.s.spares.take(a.s.device, a.bytes(a.rows*a.cols))
+	buf, err := a.s.scratch(a.bytes(a.rows * a.cols))
 	if err != nil {
 		return nil, err
 	}

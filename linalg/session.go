@@ -33,8 +33,9 @@ const EnvMemory = outofcore.EnvMemory
 // one of its own while it runs: calls of several goroutines may overlap, and none returns the error
 // of another. They keep a few queues, and up to 2 MiB of memory with each, for later calls; where
 // matrices go through a device in parts, also three queues and 64 MiB of page-locked memory for
-// each device, which such calls take in turn. A session keeps up to 64 MiB of the device's memory
-// for what operations on arrays need for themselves ([WithScratch]). Close releases all that.
+// each device, which such calls take in turn. A session keeps up to 64 MiB of the device's memory,
+// or an eighth of a GPU's, for what operations on arrays need for themselves ([WithScratch]). Close
+// releases all that.
 type Session struct {
 	*core
 	queue  *backend.Queue
@@ -43,6 +44,8 @@ type Session struct {
 
 // core is what the queues of a session share.
 type core struct {
+	arraySpares *spares // those of the session's own queue
+
 	device   *backend.Device
 	info     backend.Info
 	sharer   *outofcore.Device // the same device, for calls on host matrices that are done by tiles
@@ -92,6 +95,7 @@ func NewSession(device *backend.Device, others ...*backend.Device) (*Session, er
 		device: device, info: device.Info(), sharer: sharer, direct: isProcessor(device) && len(others) == 0,
 		kernels: map[kernelKey]*backend.Kernel{}, plans: map[planKey]plan{},
 	}
+	c.arraySpares = newSpares(&c.info)
 	c.checked.Store(os.Getenv(EnvCheck) == "1")
 	for _, d := range others {
 		o, err := NewSession(d)
@@ -104,7 +108,7 @@ func NewSession(device *backend.Device, others ...*backend.Device) (*Session, er
 		}
 		c.others = append(c.others, o)
 	}
-	return &Session{core: c, queue: queue, spares: new(spares)}, nil
+	return &Session{core: c, queue: queue, spares: c.arraySpares}, nil
 }
 
 // Info describes the device.

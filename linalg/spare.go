@@ -2,6 +2,7 @@ package linalg
 
 import (
 	"cmp"
+	"errors"
 	"reflect"
 	"slices"
 	"sync"
@@ -14,16 +15,37 @@ import (
 // pages anew. Commands of a queue run in order, so that a buffer may be used again as soon as the
 // commands of the operation are enqueued.
 type spares struct {
+	most    int64 // bytes that are kept
 	mu      sync.Mutex
 	buffers []*backend.Buffer // the one that was given last is the last
 	bytes   int64
 }
 
-// maxSpare is the bytes that are kept.
-const maxSpare = 64 << 20
+// newSpares keeps 64 MiB, or on a GPU with memory of its own, where a buffer costs more, an eighth
+// of that.
+func newSpares(i *backend.Info) *spares {
+	most := int64(64 << 20)
+	if i.GPU && !i.UnifiedMemory {
+		most = max(most, i.Memory/8)
+	}
+	return &spares{most: most}
+}
 
-// take is a buffer of at least n bytes of any values: the smallest that is there, or a new one.
-func (p *spares) take(d *backend.Device, n int64) (*backend.Buffer, error) {
+// alloc is a new buffer of the session's device. Where there is no memory, what the session keeps is
+// freed first.
+func (s *Session) alloc(n int64) (*backend.Buffer, error) {
+	b, err := s.device.Alloc(n)
+	if !errors.Is(err, backend.ErrOutOfMemory) {
+		return b, err
+	}
+	if err := errors.Join(s.spares.close(), s.arraySpares.close()); err != nil {
+		return nil, err
+	}
+	return s.device.Alloc(n)
+}
+
+// take is a buffer of at least n bytes of any values: the smallest that is there, nil where none is.
+func (p *spares) take(n int64) *backend.Buffer {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	at := -1
@@ -33,24 +55,32 @@ func (p *spares) take(d *backend.Device, n int64) (*backend.Buffer, error) {
 		}
 	}
 	if at < 0 {
-		return d.Alloc(n)
+		return nil
 	}
 	b := p.buffers[at]
 	p.buffers = slices.Delete(p.buffers, at, at+1)
 	p.bytes -= b.Len()
-	return b, nil
+	return b
+}
+
+// scratch is a spare buffer of at least n bytes, or a new one.
+func (s *Session) scratch(n int64) (*backend.Buffer, error) {
+	if b := s.spares.take(n); b != nil {
+		return b, nil
+	}
+	return s.alloc(n)
 }
 
 // give keeps b, in the place of those that have waited the longest where there is not room for all.
 func (p *spares) give(b *backend.Buffer) error {
-	if b.Len() > maxSpare { // nor are the others to make room for it
+	if b.Len() > p.most { // nor are the others to make room for it
 		return b.Free()
 	}
 	p.mu.Lock()
 	p.buffers = append(p.buffers, b)
 	p.bytes += b.Len()
 	var old []*backend.Buffer
-	for p.bytes > maxSpare {
+	for p.bytes > p.most {
 		old = append(old, p.buffers[0])
 		p.bytes -= p.buffers[0].Len()
 		p.buffers = slices.Delete(p.buffers, 0, 1)
@@ -70,13 +100,13 @@ func (p *spares) close() error {
 
 // WithScratch calls f with a packed rows by cols array of any values, which ends with f: what an
 // operation of several launches needs for itself. f enqueues its commands on the session's queue.
-// The session keeps the memory for later operations, up to 64 MiB of it.
+// The session keeps the memory for later operations, up to 64 MiB of it, or an eighth of a GPU's.
 func WithScratch[T any](s *Session, rows, cols int, f func(x *Array[T]) error) error {
 	size, err := arraySize(s, rows, cols, reflect.TypeFor[T]())
 	if err != nil {
 		return err
 	}
-	buf, err := s.spares.take(s.device, size)
+	buf, err := s.scratch(size)
 	if err != nil {
 		return err
 	}

@@ -14,10 +14,14 @@ func TestSpares(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer d.Close()
-	p := new(spares)
+	p := newSpares(&backend.Info{})
+	maxSpare := p.most
 	take := func(n int64) *backend.Buffer {
 		t.Helper()
-		b, err := p.take(d, n)
+		if b := p.take(n); b != nil {
+			return b
+		}
+		b, err := d.Alloc(n)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -60,5 +64,12 @@ func TestSpares(t *testing.T) {
 	}
 	if d.Used() != 0 {
 		t.Errorf("%d bytes are left", d.Used())
+	}
+}
+
+// A GPU keeps a share of its memory.
+func TestSparesOfGPU(t *testing.T) {
+	if p := newSpares(&backend.Info{GPU: true, Memory: 80 << 30}); p.most != 10<<30 {
+		t.Errorf("a GPU of 80 GiB keeps %d bytes", p.most)
 	}
 }
