@@ -19,8 +19,8 @@ import (
 var questions = flag.Int("questions", 0, "measure what only a GPU can tell, with large matrices of so many rows")
 
 // TestQuestions asks a GPU what the choice of kernels and tiles rests on, and what could only be
-// modelled without one: gpu-check.sh prints what it finds. Without -questions it runs once, on
-// small matrices of float32. Ways to compute the same must give the same bits.
+// modelled without one: scripts/gpu/check.sh prints what it finds. Without -questions it runs once,
+// on small matrices of float32. Ways to compute the same must give the same bits.
 func TestQuestions(t *testing.T) {
 	onDevices(t, func(t *testing.T, d *device) {
 		if d.simulated() || d.info.Host {
