@@ -64,3 +64,14 @@ func TestWriteAndDrift(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Tables are in global memory, and what else is in the text stays.
+func TestGlobalTables(t *testing.T) {
+	const in = ".visible .const .align 8 .b8 t_c[8] = {1};\n.const .b8 u[1];\n\tcvta.const.u64 \t%rd1, t_c;\n" +
+		"\tld.const.f64 \t%fd1, [%rd1];\n\tld.global.f64 \t%fd2, [const];\n"
+	const want = ".visible .global .align 8 .b8 t_c[8] = {1};\n.global .b8 u[1];\n\tcvta.global.u64 \t%rd1, t_c;\n" +
+		"\tld.global.nc.f64 \t%fd1, [%rd1];\n\tld.global.f64 \t%fd2, [const];\n"
+	if got := string(globalTables([]byte(in))); got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+}
