@@ -237,7 +237,11 @@ fast() {
 # them: so it is seen to look.
 sanitize() {
 	local tool found
-	command -v compute-sanitizer >/dev/null || { echo 'check.sh: compute-sanitizer is missing (CUDA toolkit)' >&2; failed=1; return; }
+	if ! command -v compute-sanitizer >/dev/null; then
+		echo 'check.sh: compute-sanitizer is missing (CUDA toolkit)' >&2
+		failed=1
+		return
+	fi
 	cat >"$WORK/run/planted.cl" <<'END_OF_KERNELS'
 __kernel void memcheck(__global float *out) { out[get_global_id(0) + 64] = 1; }
 
