@@ -254,26 +254,28 @@ build:
 generate: setup
 	TANDEM_REQUIRE=clang,comgr,ptxas,nvrtc TANDEM_PTXAS=$(PTXAS) TANDEM_NVRTC=$(NVRTC) go generate ./kernels ./...
 
-# What a machine with a GPU, and without Go, needs to check Tandem: programs, sample files, all in one
-# archive, as most of their bytes are alike, and the script that runs them. GOARCH=arm64 for Arm. The
-# OpenCL loader of this machine goes along, for machines that have NVIDIA's OpenCL without one. With
-# the tree, as git has it, it must stay below 64 MiB, which is what some borrowed machines take.
+# What a machine with a GPU, and without Go, needs to check Tandem: programs and sample files in one
+# archive, as most of their bytes are alike, and the script that runs them. GOARCH=arm64 for Arm.
+# The OpenCL loader of this machine goes along, for machines that have NVIDIA's OpenCL without one.
+# With the tree, as git has it, it must stay below 64 MiB, which is what some machines take.
 GPU      = build/gpu
+SMALL    = -trimpath -ldflags '-s -w'
 GPUTESTS = backend/cuda backend/opencl kernels linalg linalg/batched linalg/gonumblas array \
 	examples/kernels examples/seeds examples/scripts
 
 gpu-bundle:
 	rm -rf $(GPU) && mkdir -p $(GPU)/programs
-	CGO_ENABLED=0 GOOS=linux go build -buildvcs=auto -trimpath -ldflags '-s -w' -o $(GPU)/programs/tandem ./cmd/tandem
+	CGO_ENABLED=0 GOOS=linux go build -buildvcs=auto $(SMALL) -o $(GPU)/programs/tandem ./cmd/tandem
 	for p in $(GPUTESTS); do \
-		CGO_ENABLED=0 GOOS=linux go test -c -trimpath -ldflags '-s -w' -o $(GPU)/programs/$$(echo $$p | tr / -).test ./$$p || exit 1; \
+		CGO_ENABLED=0 GOOS=linux go test -c $(SMALL) -o $(GPU)/programs/$$(echo $$p | tr / -).test ./$$p || exit 1; \
 	done
 	cp scripts/gpu/mma-check.cu scripts/gpu/*.py testdata/a.npy testdata/b.npy $(GPU)/programs
 	@[ "$$(go env GOARCH)" != "$$(go env GOHOSTARCH)" ] || \
 		for f in /usr/lib/$$(uname -m)-linux-gnu/libOpenCL.so.1; do [ ! -e $$f ] || cp -L $$f $(GPU)/programs; done
 	tar -C $(GPU)/programs -I 'xz -T1 --lzma2=preset=6,dict=256MiB' -cf $(GPU)/programs.tar.xz .
 	rm -r $(GPU)/programs && cp scripts/gpu/check.sh $(GPU)
-	@bundle=$$(du -sm $(GPU) | cut -f1); tree=$$(git ls-files -z | xargs -0 du -cbm | awk '/total$$/ { s += $$1 } END { print s }'); \
+	@bundle=$$(du -sm $(GPU) | cut -f1); \
+		tree=$$(git ls-files -z | xargs -0 du -cbm | awk '/total$$/ { s += $$1 } END { print s }'); \
 		echo "$(GPU): $$bundle MiB, the tree $$tree MiB"; [ $$((bundle + tree)) -lt 64 ]
 
 # The command for four systems, with checksums; the same bytes from the same revision and Go

@@ -19,7 +19,8 @@ func TestLinksWhatItUses(t *testing.T) {
 	}
 	for name, want := range map[string]bool{
 		"array.addFloat32Kernel": true, "array/nativecode.Code_add": true,
-		"array.subFloat32Kernel": false, "array/nativecode.Code_sub": false, "sums.AlongFloat32SinglePlainKernel": false,
+		"array.subFloat32Kernel": false, "array/nativecode.Code_sub": false,
+		"sums.AlongFloat32SinglePlainKernel": false,
 	} {
 		if strings.Contains(string(out), name) != want {
 			t.Errorf("it links %s: %t, want %t", name, !want, want)

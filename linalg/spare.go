@@ -31,8 +31,8 @@ func newSpares(i *backend.Info) *spares {
 	return &spares{most: most}
 }
 
-// alloc is a new buffer of the session's device. Where there is no memory, what the session keeps is
-// freed first.
+// alloc is a new buffer of the session's device. Where there is no memory, what the session keeps
+// is freed first.
 func (s *Session) alloc(n int64) (*backend.Buffer, error) {
 	b, err := s.device.Alloc(n)
 	if !errors.Is(err, backend.ErrOutOfMemory) {
@@ -44,7 +44,8 @@ func (s *Session) alloc(n int64) (*backend.Buffer, error) {
 	return s.device.Alloc(n)
 }
 
-// take is a buffer of at least n bytes of any values: the smallest that is there, nil where none is.
+// take is a buffer of at least n bytes of any values: the smallest that is there, nil where none
+// is.
 func (p *spares) take(n int64) *backend.Buffer {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -105,8 +105,8 @@ func CompileIn(root string, s *backend.Source, generator string) ([]byte, error)
 }
 
 // globalTables puts tables of constants into global memory, read through the cache for what nobody
-// writes. In .const, where clang has OpenCL C's, one address is read after the other: the work-items
-// of a warp that look up elements of their own would wait for up to 32 reads.
+// writes. In .const, where clang has OpenCL C's, one address is read after the other: the
+// work-items of a warp that look up elements of their own would wait for up to 32 reads.
 func globalTables(ptx []byte) []byte {
 	return constWords.ReplaceAllFunc(ptx, func(word []byte) []byte {
 		if bytes.HasPrefix(word, []byte("ld")) {

@@ -54,10 +54,14 @@ unpack() { # the programs; Python does it where there is no xz
 	if command -v xz >/dev/null; then
 		tar -C "$bin" -xJf "$here/programs.tar.xz"
 	else
-		python3 -c 'import sys, tarfile; tarfile.open(sys.argv[1]).extractall(sys.argv[2])' "$here/programs.tar.xz" "$bin"
+		python3 -c 'import sys, tarfile; tarfile.open(sys.argv[1]).extractall(sys.argv[2])' \
+			"$here/programs.tar.xz" "$bin"
 	fi && cp "$here/programs.tar.xz" "$bin"
 }
-unpack || { echo "check.sh: $here has no programs.tar.xz: run the copy in the folder that make gpu-bundle fills" >&2; exit 1; }
+unpack || {
+	echo "check.sh: $here has no programs.tar.xz: run the copy in the folder that make gpu-bundle fills" >&2
+	exit 1
+}
 
 ### What is here
 
@@ -140,7 +144,8 @@ report() { # what came of the jobs so far; those that failed are last, with the 
 	done
 	for n in ${bad[@]+"${bad[@]}"}; do
 		echo "== $n"
-		grep -aE -A3 "$verdict|_test.go:[0-9]+: " "$logs/$n.log" | grep -avE -- '--- (PASS|SKIP)|^--$' | head -12 | cut -c1-200
+		grep -aE -A3 "$verdict|_test.go:[0-9]+: " "$logs/$n.log" |
+			grep -avE -- '--- (PASS|SKIP)|^--$' | head -12 | cut -c1-200
 	done | head -c 8000
 	[ ${#bad[@]} -eq 0 ] || failed=1
 	names=()
@@ -163,9 +168,9 @@ tested() { # BACKEND PACKAGE FLAGS...
 	job "$b-$p" env TANDEM_REQUIRE="$require" TANDEM_BACKEND="$b" "$bin/$p.test" "${tests[@]}" "$@"
 }
 
-# driver_tests is the suite of a driver. What takes long runs beside the rest: on a GPU each test makes
-# a context, which takes a third of a second. TestBuiltIn... needs the sources, TestSim... is of the
-# simulated device, and TestLostInMidFlight runs last, alone.
+# driver_tests is the suite of a driver. What takes long runs beside the rest: on a GPU each test
+# makes a context, which takes a third of a second. TestBuiltIn... needs the sources, TestSim... is
+# of the simulated device, and TestLostInMidFlight runs last, alone.
 driver_tests() {
 	local b=$1 t p=backend-cuda long=(TestSuite TestEveryCallFails TestOperations TestCycles)
 	local rest='TestLostInMidFlight|TestBuiltInKernelsThroughNVRTC|TestSim.*'
@@ -178,6 +183,9 @@ driver_tests() {
 	job "$b-driver" env TANDEM_REQUIRE="$b" "$bin/$p.test" -driver="$b" "${tests[@]}" -test.skip="^($rest)\$"
 }
 
+on_kernels='TestPTXLoads|TestProducts|TestMatMulDoesNotReadC|TestTallMatrices'
+on_kernels+='|TestTransposes|TestElementwise|TestDialect'
+
 right() {
 	local b p
 	if [[ " ${backends[*]} " = *' cuda '* ]] && command -v nvcc >/dev/null; then
@@ -187,8 +195,7 @@ right() {
 	for b in "${backends[@]}"; do
 		job "$b-conformance" "$bin/tandem" conformance --backend "$b" --json
 		driver_tests "$b"
-		[ "$b" = opencl ] || tested "$b" kernels -test.run="^(TestPTXLoads|TestProducts|TestMatMulDoesNotReadC|TestTallMatrices|TestTransposes|TestElementwise|TestDialect)\$/^$b(:|\$)"
-		[ "$b" != opencl ] || tested "$b" kernels -test.run="^(TestProducts|TestTransposes|TestElementwise|TestDialect)\$/^$b(:|\$)"
+		tested "$b" kernels -test.run="^($on_kernels)\$/^$b(:|\$)"
 		for p in linalg array linalg-batched linalg-gonumblas examples-kernels examples-seeds examples-scripts; do
 			tested "$b" $p
 		done
@@ -198,19 +205,21 @@ right() {
 	done
 	wait
 	[[ " ${backends[*]} " != *' cuda '* ]] || # the GPU must survive it; this process may not
-		alone cuda-lost env TANDEM_REQUIRE=cuda "$bin/backend-cuda.test" -driver=cuda "${tests[@]}" -test.run='^TestLostInMidFlight$'
+		alone cuda-lost env TANDEM_REQUIRE=cuda "$bin/backend-cuda.test" -driver=cuda "${tests[@]}" \
+			-test.run='^TestLostInMidFlight$'
 	report
 	grep -ahE '^(YES|NO|m8n8k4|m16n8k16)' "$logs/mma.log" 2>/dev/null
 	for b in "${backends[@]}"; do
-		grep -aE '"(cases|variants|skipped|digest|golden|pass|seconds)":' "$logs/$b-conformance.log" | head -8 | tr -s ' \n' ' '
+		grep -aE '"(cases|variants|skipped|digest|golden|pass|seconds)":' "$logs/$b-conformance.log" |
+			head -8 | tr -s ' \n' ' '
 		echo "of $b"
 	done
 }
 
 questions() {
 	for b in "${backends[@]}"; do
-		alone "$b-questions" env TANDEM_REQUIRE="$b" "$bin/kernels.test" "${tests[@]}" -test.run="^TestQuestions\$/^$b(:|\$)" \
-			-questions="${SIZE:-4096}"
+		alone "$b-questions" env TANDEM_REQUIRE="$b" "$bin/kernels.test" "${tests[@]}" \
+			-test.run="^TestQuestions\$/^$b(:|\$)" -questions="${SIZE:-4096}"
 	done
 	report
 	for b in "${backends[@]}"; do
@@ -218,11 +227,12 @@ questions() {
 	done
 }
 
-# fast is the benchmark, a part after the other, and CuPy. What takes longer is left out, and what was
-# measured stays.
+# fast is the benchmark, a part after the other, and CuPy. What takes longer is left out, and what
+# was measured stays.
 fast() {
 	local bench=("$bin/tandem" bench --backend "${backends[0]}" --rounds 5)
-	alone products "${bench[@]}" --only products,transposes --sizes "${SIZE:-1024,4096,8192}" --minutes 1 -o "$OUT/products.txt"
+	alone products "${bench[@]}" --only products,transposes --sizes "${SIZE:-1024,4096,8192}" --minutes 1 \
+		-o "$OUT/products.txt"
 	alone arrays "${bench[@]}" --only arrays ${SIZE:+--sizes "$SIZE"} --minutes 0.8 -o "$OUT/arrays.txt"
 	alone lapack "${bench[@]}" --only lapack --type f8 --sizes "${SIZE:-1000,4096}" --minutes 0.5 -o "$OUT/lapack.txt"
 	if python3 -c 'import cupy' 2>/dev/null; then
@@ -230,7 +240,8 @@ fast() {
 		alone cupy sh -c 'exec python3 "$0/cupy_bench.py" --seconds 60 >"$1/cupy.txt"' "$bin" "$OUT"
 	fi
 	report
-	python3 "$bin/compare.py" fast CuPy "$OUT"/{products,arrays,lapack,cupy}.txt 2>&1 | tee "$OUT/compare.txt" | head -c 9000
+	python3 "$bin/compare.py" fast CuPy "$OUT"/{products,arrays,lapack,cupy}.txt 2>&1 |
+		tee "$OUT/compare.txt" | head -c 9000
 }
 
 # The sanitizer must find nothing in the built-in kernels, and the mistakes in kernels that have
