@@ -12,7 +12,7 @@ import (
 // The probe accepts the matrix instructions, which the simulated device computes as the chain, and
 // none that differs a little.
 func TestMatrixUnits(t *testing.T) {
-	d := openSim(t, simulator(ptxsim.Config{}))
+	d := openSim(t, simulator(ptxsim.Config{Arch: 90}))
 	q := must[*backend.Queue](t)(d.NewQueue())
 	defer q.Close()
 	for i := range matrixUnits {
@@ -35,9 +35,6 @@ func TestMatrixUnits(t *testing.T) {
 				t.Errorf("%s with %s is taken for the chain", u.name, wrong[1])
 			}
 		}
-	}
-	if name := must[string](t)(findUnit(d, q)); name != "" {
-		t.Errorf("%s on %s, which has none", name, d.Info().Arch)
 	}
 }
 

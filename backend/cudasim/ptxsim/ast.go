@@ -3,10 +3,11 @@ package ptxsim
 // The syntax tree of a PTX module. Names are not resolved: that is the decoder's work.
 
 type moduleTree struct {
-	target string
-	files  map[int32]string // of .file, for .loc
-	vars   []*varDecl
-	funcs  []*funcTree
+	target     string
+	targetLine int32
+	files      map[int32]string // of .file, for .loc
+	vars       []*varDecl
+	funcs      []*funcTree
 }
 
 // A varDecl declares a variable, or a set of registers, in a state space.

@@ -16,6 +16,9 @@ func (d *decoder) cp() error {
 	if !d.take("async") {
 		return d.unknown()
 	}
+	if err := d.needs(80); err != nil {
+		return err
+	}
 	switch d.oneOf("commit_group", "wait_group", "wait_all") {
 	case "commit_group":
 		d.emit(inst{kind: kindCommit})

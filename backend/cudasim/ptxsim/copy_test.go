@@ -24,7 +24,8 @@ func TestAsyncCopies(t *testing.T) {
 		},
 	} {
 		out := make([]uint32, 32)
-		err := load(t, Config{}, []byte(kernel("", start+c.body))).try("k", x1(1), x1(32), 0, out)
+		text := strings.Replace(kernel("", start+c.body), "sm_75", "sm_80", 1)
+		err := load(t, Config{Arch: 80}, []byte(text)).try("k", x1(1), x1(32), 0, out)
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v, want %q", c.body, err, c.want)
 		}

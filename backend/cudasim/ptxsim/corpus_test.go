@@ -181,7 +181,7 @@ func TestCorpus(t *testing.T) {
 	for name, test := range corpus {
 		for _, arch := range []string{"sm75", "sm120"} {
 			t.Run(name+"/"+arch, func(t *testing.T) {
-				test(load(t, Config{Workers: 4}, readPTX(t, "testdata/corpus/"+name+"."+arch+".ptx.gz")))
+				test(load(t, Config{Arch: 120, Workers: 4}, readPTX(t, "testdata/corpus/"+name+"."+arch+".ptx.gz")))
 			})
 		}
 	}

@@ -72,6 +72,14 @@ func (d *decoder) unknown() error {
 	return d.errorf("unknown instruction %s: the simulated device does not have this form", name)
 }
 
+// needs is an error where the module is for GPUs older than those that have the instruction first.
+func (d *decoder) needs(arch int) error {
+	if archOf(d.mod.target) < arch {
+		return d.errorf("%s needs .target sm_%d or higher, and the module is for %s", d.stmt.name, arch, d.mod.target)
+	}
+	return nil
+}
+
 // take removes a modifier and reports whether it was there.
 func (d *decoder) take(mod string) bool {
 	i := slices.Index(d.mods, mod)

@@ -10,6 +10,7 @@ import (
 // A Config says what a device can do and what it checks. The zero Config has the limits of common
 // hardware and makes every check.
 type Config struct {
+	Arch            int    // compute capability times 10, as in sm_75; 75
 	MaxThreads      int    // of a block; 1024, and never more
 	MaxBlock        [3]int // 1024, 1024, 64
 	MaxGrid         [3]int // 2^31-1, 65535, 65535
@@ -35,6 +36,7 @@ func (c *Config) setDefaults() {
 			*p = v
 		}
 	}
+	set(&c.Arch, 75)
 	set(&c.MaxThreads, 1024)
 	c.MaxThreads = min(c.MaxThreads, int(traceThread+1))
 	for i, v := range [3]int{1024, 1024, 64} {

@@ -33,7 +33,7 @@ func TestLoadCorpus(t *testing.T) {
 		t.Fatalf("%d files in the corpus", len(files))
 	}
 	for _, f := range files {
-		d := New(Config{})
+		d := New(Config{Arch: 120})
 		m, err := d.Load(readPTX(t, f))
 		if err != nil {
 			t.Error(f, err)

@@ -2,10 +2,13 @@ package ptxsim
 
 import "math"
 
-// An mmaShape is the size of the matrices of an mma of float64: A is m by k, B is k by 8.
-type mmaShape struct{ m, k int }
+// An mmaShape is the size of the matrices of an mma of float64, A is m by k, B is k by 8, and the
+// architecture that has it first.
+type mmaShape struct{ m, k, arch int }
 
-var mmaShapes = map[string]mmaShape{"m8n8k4": {8, 4}, "m16n8k4": {16, 4}, "m16n8k8": {16, 8}, "m16n8k16": {16, 16}}
+var mmaShapes = map[string]mmaShape{
+	"m8n8k4": {8, 4, 80}, "m16n8k4": {16, 4, 90}, "m16n8k8": {16, 8, 90}, "m16n8k16": {16, 16, 90},
+}
 
 // mma decodes mma.sync of float64. Its registers are in x.lanes (d) and x.from (a, b and c).
 func (d *decoder) mma() error {
@@ -19,6 +22,9 @@ func (d *decoder) mma() error {
 	d.take("rn")
 	if shape == "" {
 		return d.unknown()
+	}
+	if err := d.needs(s.arch); err != nil {
+		return err
 	}
 	if err := d.args(4); err != nil {
 		return err

@@ -67,7 +67,7 @@ func TestMMA(t *testing.T) {
 			}
 			copy(in[20*lane:], v)
 		}
-		p := load(t, Config{}, []byte(mmaKernel(shape, "")))
+		p := load(t, Config{Arch: 90}, []byte(mmaKernel(shape, "")))
 		p.launch("k", x1(1), x1(32), in, got)
 		for row := range s.m {
 			for col := range 8 {
@@ -94,7 +94,7 @@ func TestMMAFaults(t *testing.T) {
 		{"", 24, "mma needs all 32 threads of the warp, which has 24"},
 		{"@!%p bar.sync 0;\n", 32, "while thread (0,0,0) waits at the mma of PTX line"},
 	} {
-		err := load(t, Config{}, []byte(mmaKernel("m16n8k8", c.guard))).try("k", x1(1), x1(c.threads), 0,
+		err := load(t, Config{Arch: 90}, []byte(mmaKernel("m16n8k8", c.guard))).try("k", x1(1), x1(c.threads), 0,
 			make([]float64, 640), make([]float64, 128))
 		var f *Fault
 		if !errors.As(err, &f) || f.Kind != DivergentBarrier || !strings.Contains(err.Error(), c.text) {

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 )
 
 // A Module is loaded PTX: functions, and variables in device memory.
@@ -54,12 +56,16 @@ type Function struct {
 // maxConst is the bytes of constant memory that a module can have.
 const maxConst = 64 << 10
 
-// Load parses and decodes PTX and allocates its variables. Its errors are *ParseError, with the
-// line, or ErrOutOfMemory.
+// Load parses and decodes PTX, which is for the device's architecture or an older one, and
+// allocates its variables. Its errors are *ParseError, with the line, or ErrOutOfMemory.
 func (d *Device) Load(ptx []byte) (*Module, error) {
 	tree, err := parse(string(ptx))
 	if err != nil {
 		return nil, err
+	}
+	if archOf(tree.target) > d.config.Arch {
+		return nil, errorAt(tree.targetLine, "the module is for %s, and the device is sm_%d", tree.target,
+			d.config.Arch)
 	}
 	m := &Module{
 		dev: d, target: tree.target, files: tree.files, codes: map[string]*code{}, vars: map[string]*variable{},
@@ -303,6 +309,12 @@ func (m *Module) Unload() {
 
 // Entries is the names of the module's entry points, in the order of the PTX.
 func (m *Module) Entries() []string { return slices.Clone(m.entries) }
+
+// archOf is 75 of sm_75, and of sm_75a.
+func archOf(target string) int {
+	n, _ := strconv.Atoi(strings.TrimRight(strings.TrimPrefix(target, "sm_"), "af"))
+	return n
+}
 
 // Target is the architecture of the .target directive, such as sm_75.
 func (m *Module) Target() string { return m.target }

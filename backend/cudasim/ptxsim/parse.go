@@ -144,11 +144,12 @@ func (p *parser) module() error {
 
 // target parses "sm_75, debug".
 func (p *parser) target() error {
+	line := p.peek().line
 	name, err := p.word("a target")
 	if err != nil {
 		return err
 	}
-	p.mod.target = name
+	p.mod.target, p.mod.targetLine = name, line
 	for p.accept(",") {
 		if _, err := p.word("a target option"); err != nil {
 			return err

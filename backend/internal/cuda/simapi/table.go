@@ -24,7 +24,6 @@ func (s *device) table() *capi.Table {
 
 const (
 	cudaVersion = 13000
-	arch        = 75 // compute capability: the lowest that NVRTC 13 compiles for
 	deviceName  = "Simulated GPU"
 )
 
@@ -42,8 +41,8 @@ func (s *device) attribute(a int32) int32 {
 		capi.AttributeMaxSharedPerBlock:  int32(c.SharedMemory),
 		capi.AttributeMultiprocessors:    int32(c.Multiprocessors),
 		capi.AttributeCanMapHostMemory:   1,
-		capi.AttributeComputeMajor:       arch / 10,
-		capi.AttributeComputeMinor:       arch % 10,
+		capi.AttributeComputeMajor:       int32(c.Arch / 10),
+		capi.AttributeComputeMinor:       int32(c.Arch % 10),
 	}[a]
 }
 
