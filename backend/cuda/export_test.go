@@ -21,8 +21,8 @@ func Used(d *backend.Device) int64 { return d.Used() }
 // own is what the driver has of d.
 func own(d *backend.Device) *device { return d.Driver().(*device) }
 
-// OpenSimulated opens a simulated GPU of an architecture, such as 90 for sm_90, which says that it is
-// of NVIDIA: it gets the tiles of theirs.
+// OpenSimulated opens a simulated GPU of an architecture, such as 90 for sm_90, which says that it
+// is of NVIDIA: it gets the tiles of theirs.
 func OpenSimulated(t testing.TB, arch int) *backend.Device {
 	t.Helper()
 	api := simapi.New(ptxsim.Config{Arch: arch})
