@@ -259,6 +259,10 @@ func TestNoDrift(t *testing.T) {
 	if err := Check("../../kernels", Options{PTX: clang, NoLaunch: true, Pack: true}); err != nil {
 		t.Error(err)
 	}
+	o := Options{PTX: clang, NoLaunch: true, NoNative: true, Pack: true}
+	if err := Check("../../internal/panels", o); err != nil {
+		t.Error(err)
+	}
 }
 
 // What go generate takes for the seeds, without clang: 8 kernels in 14 instances. Ten kernels in

@@ -144,7 +144,8 @@ var rules = []rule{
 
 	{pkg: "internal/strided"}, // geometry
 	{pkg: "internal/arglist", may: []string{"backend"}},
-	{pkg: "internal/solve", may: []string{"internal/host", "internal/parallel"}}, // factorizations
+	{pkg: "internal/panels", may: []string{"backend", "element", "gpu", "gpu/support"}}, // of factorizations
+	{pkg: "internal/solve", may: []string{"internal/host", "internal/parallel"}},        // factorizations
 	{pkg: "internal/npy", may: []string{"backend", "element", "internal/host", "internal/parallel"}},
 	// any operation, by its regions: it knows nothing of arrays and sessions
 	{pkg: "internal/outofcore", may: []string{
@@ -154,7 +155,8 @@ var rules = []rule{
 		pkg: "linalg",
 		may: []string{
 			"backend", "element", "kernels", "internal/arglist", "internal/host", "internal/hugepage", "internal/npy",
-			"internal/outofcore", "internal/solve", "internal/strided", "internal/tiles", "internal/tuning",
+			"internal/outofcore", "internal/panels", "internal/solve", "internal/strided", "internal/tiles",
+			"internal/tuning",
 		},
 		mods: []string{"gonum.org/v1/gonum/..."},
 	},
