@@ -121,7 +121,7 @@ func (x *call[T]) run(ctx context.Context, s *Session) (err error) {
 		return err
 	}
 	waited := false
-	defer func() { err = x.leave(s, cq, waited, err) }()
+	defer func() { err = s.leave(cq, x.buffers[:], waited, err) }()
 	if err := x.send(ctx, cq); err != nil {
 		return err
 	}
@@ -249,11 +249,12 @@ func (x *call[T]) receive(ctx context.Context, cq *callQueue) error {
 	return cq.s.queue.Wait()
 }
 
-// leave releases what the call has used. It returns err, or else what goes wrong here.
-func (x *call[T]) leave(s *Session, cq *callQueue, waited bool, err error) error {
+// leave releases what a call has used, its queue and buffers. It returns err, or else what goes
+// wrong here.
+func (s *Session) leave(cq *callQueue, buffers []*backend.Buffer, waited bool, err error) error {
 	// the call may have failed, or panicked, with work in the queue on memory of the caller's
 	idle := waited || cq.s.queue.Wait() == nil
-	for _, b := range x.buffers {
+	for _, b := range buffers {
 		if b == nil {
 			continue
 		}

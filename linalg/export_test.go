@@ -47,5 +47,12 @@ func FactorOnDevice() (restore func()) {
 	return func() { solverCrossover = old }
 }
 
+// FactorPanels makes the panels of LU and Cholesky on devices so wide, until restore is called.
+func FactorPanels(width int) (restore func()) {
+	lu, cholesky := luWidth, choleskyWidth
+	luWidth, choleskyWidth = width, width
+	return func() { luWidth, choleskyWidth = lu, cholesky }
+}
+
 // FactorError is factorError.
 func FactorError(err error, a Matrix[float64]) error { return factorError(err, "values", a) }

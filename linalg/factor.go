@@ -19,7 +19,8 @@ import (
 type Float interface{ float32 | float64 }
 
 // A factorization runs on the host, but for its large products, which run on the session's devices
-// where these are faster. What follows is what they share.
+// where these are faster; LU and Cholesky of large matrices run in a device's memory, by
+// factordevice.go. What follows is what they share.
 
 // deviceSize is the size of products from which a GPU computes them that nobody has measured: the
 // harmonic mean of rows, columns and steps.
@@ -51,7 +52,7 @@ func solver[T Float](ctx context.Context, s *Session, total float64) solve.Solve
 	if s.supports(element.TypeOf[T]()) != nil {
 		size = math.Inf(1)
 	}
-	onDevice := func(m, n, k int) bool { return 3/(1/float64(m)+1/float64(n)+1/float64(k)) >= size }
+	onDevice := func(m, n, k int) bool { return isLarge(size, m, n, k) }
 	tell := func() {
 		if report != nil {
 			report(min(done/total, 1))
@@ -84,6 +85,12 @@ func solver[T Float](ctx context.Context, s *Session, total float64) solve.Solve
 			return true, nil
 		},
 	}
+}
+
+// isLarge tells whether a product of m by n with k steps is for a device that takes them from size
+// on.
+func isLarge(size float64, m, n, k int) bool {
+	return 3/(1/float64(m)+1/float64(n)+1/float64(k)) >= size
 }
 
 // ended tells ctx's function that all is done, whatever it came to in multiplications, unless there
@@ -231,28 +238,56 @@ func FactorLU[T Float](a Matrix[T]) (*LU[T], error) {
 	return FactorLUContext(context.Background(), nil, a)
 }
 
-// FactorLUContext is FactorLU on session s, or on the default device where s is nil: it works on
-// the host, with large products on the session's devices. Of an array, factor what Download gives.
-// The LU keeps s for what it solves. FactorLUContext returns ctx's error soon after ctx is done,
-// and a function given by [WithProgress] learns how far it is.
+// FactorLUContext is FactorLU on session s, or on the default device where s is nil. A large matrix
+// is factored in the memory of the session's device, if that has room for it and is not this
+// processor. Others are factored on the host, with large products on the session's devices, and so
+// is all where it has several. Of an array, factor what Download gives. The LU keeps s for what it
+// solves. FactorLUContext returns ctx's error soon after ctx is done, and a function given by
+// [WithProgress] learns how far it is.
 func FactorLUContext[T Float](ctx context.Context, s *Session, a Matrix[T]) (*LU[T], error) {
-	s, packed, err := begin(ctx, s, a)
+	s, err := ready(ctx, s, a)
 	if err != nil {
 		return nil, err
 	}
 	n := min(a.Rows, a.Cols)
-	f := &LU[T]{s: s, packed: packed, pivots: make([]int, n), singular: -1}
+	f := &LU[T]{s: s, packed: newResult[T](a.Rows, a.Cols), pivots: make([]int, n), singular: -1}
 	if n == 0 {
 		return f, nil
 	}
-	f.norm = norm1(a, false)
-	rows, cols, k := float64(a.Rows), float64(a.Cols), float64(n)
-	work := k * (rows*cols - (rows+cols)*k/2 + k*k/3)
-	f.singular, err = solver[T](ctx, s, work).LU(a.Rows, a.Cols, packed.Data, packed.Stride, f.pivots)
+	done := false
+	if isForDevice[T](s, a.Rows, a.Cols, luWidth) {
+		done, err = f.onDevice(ctx, a)
+	}
+	if !done {
+		err = f.onHost(ctx, a)
+	}
 	if err := ended(ctx, err); err != nil {
 		return nil, err
 	}
 	return f, nil
+}
+
+// onDevice makes f the factorization of A, or is false.
+func (f *LU[T]) onDevice(ctx context.Context, a Matrix[T]) (done bool, err error) {
+	n := len(f.pivots)
+	notes := make([]int32, n+1) // the pivots, and 1 more than the first column whose pivot is 0
+	how := factoring{luWidth, panel.lu, func() { f.norm = norm1(a, false) }}
+	done, err = factorOnDevice(ctx, f.s, a, f.packed, notes, how)
+	for i := range f.pivots {
+		f.pivots[i] = int(notes[i])
+	}
+	f.singular = int(notes[n]) - 1
+	return done, err
+}
+
+// onHost makes f the factorization of A.
+func (f *LU[T]) onHost(ctx context.Context, a Matrix[T]) (err error) {
+	f.norm = norm1(a, false)
+	copyOf(f.packed, a)
+	m, n, k := float64(a.Rows), float64(a.Cols), float64(len(f.pivots))
+	work := k * (m*n - (m+n)*k/2 + k*k/3)
+	f.singular, err = solver[T](ctx, f.s, work).LU(a.Rows, a.Cols, f.packed.Data, f.packed.Stride, f.pivots)
+	return err
 }
 
 // Packed is L below the diagonal, without its own, and U above. It shares memory with f.
@@ -392,9 +427,7 @@ func FactorCholeskyContext[T Float](ctx context.Context, s *Session, a Matrix[T]
 	if n == 0 {
 		return f, nil
 	}
-	f.norm = norm1(a, true)
-	size := float64(n)
-	row, err := solver[T](ctx, s, size*size*size/6).LowerCholesky(n, a.Data, a.Stride, f.l.Data, f.l.Stride)
+	row, err := f.factor(ctx, a)
 	if err := ended(ctx, err); err != nil {
 		return nil, err
 	}
@@ -402,6 +435,24 @@ func FactorCholeskyContext[T Float](ctx context.Context, s *Session, a Matrix[T]
 		return nil, fmt.Errorf("%w: row %d of %s", ErrNotPositiveDefinite, row, a)
 	}
 	return f, nil
+}
+
+// factor makes f.l the factor of A. It returns the first row whose root is not of a positive
+// number, or -1.
+func (f *Cholesky[T]) factor(ctx context.Context, a Matrix[T]) (row int, err error) {
+	if isForDevice[T](f.s, a.Rows, a.Rows, choleskyWidth) {
+		note := make([]int32, 1) // 1 more than that row
+		how := factoring{choleskyWidth, panel.cholesky, func() { f.norm = norm1(a, true) }}
+		if done, err := factorOnDevice(ctx, f.s, a, f.l, note, how); done {
+			for i := range a.Rows {
+				clear(f.l.Row(i)[i+1:])
+			}
+			return int(note[0]) - 1, err
+		}
+	}
+	f.norm = norm1(a, true)
+	n := float64(a.Rows)
+	return solver[T](ctx, f.s, n*n*n/6).LowerCholesky(a.Rows, a.Data, a.Stride, f.l.Data, f.l.Stride)
 }
 
 // L is the lower triangular factor, with zeros above its diagonal. It shares memory with f.
