@@ -36,9 +36,10 @@
 // Potri and Pocon (Cholesky), Geqrf, Gelqf, Orgqr, Orglq, Ormqr and Ormlq (QR and LQ), Syev
 // (symmetric eigenvalues), Gesvd (SVD), Trtri, Trtrs and Trcon (triangles). So are, through them,
 // LU, Cholesky, QR, LQ, EigenSym, SVD, Dense.Solve, Dense.Inverse, Det and TriDense.InverseTri of
-// package mat. They follow the numerics contract, and their large parts are products. An inverse is
-// the solution of A*X = I. Condition numbers are estimated after Hager and Higham, with right sides
-// that are multiplied by the norm, so that they do not overflow where the inverse does.
+// package mat. They follow the numerics contract, and their large parts are products; Getrf and
+// Potrf of large matrices run in the device's memory. An inverse is the solution of A*X = I.
+// Condition numbers are estimated after Hager and Higham, with right sides that are multiplied by
+// the norm, so that they do not overflow where the inverse does.
 //
 // None of this depends on the device, the number of cores or the crossover, and so the results have
 // the same bits on every machine.
@@ -83,10 +84,10 @@
 //
 // # When the device fails
 //
-// BLAS returns no errors. A product whose device fails is computed on the host instead, with the
-// same bits; [OnError] and [Err] tell. Where C is read, the device works on a copy of it, so that C
-// is intact until the result is complete. A closed session fails at every product: call Restore
-// before Session.Close.
+// BLAS returns no errors. A product, or a factorization, whose device fails is computed on the host
+// instead, with the same bits; [OnError] and [Err] tell. Where C is read, the device works on a
+// copy of it, so that C is intact until the result is complete. A closed session fails at every
+// product: call Restore before Session.Close.
 //
 // # Concurrency
 //

@@ -86,6 +86,9 @@ func (f factorizer) Dgetrf(m, n int, a []float64, lda int, ipiv []int) bool {
 	if m <= 0 || n <= 0 || !fits(m, n, lda, len(a)) || len(ipiv) != min(m, n) {
 		return f.Implementation.Dgetrf(m, n, a, lda, ipiv)
 	}
+	if f.e.isForDevice(m, n) && f.e.deviceLU(matrix(m, n, a, lda), ipiv) {
+		return !hasZero(min(m, n), a, lda)
+	}
 	singular, err := f.solver().LU(m, n, a, lda, ipiv)
 	must(err)
 	return singular < 0
@@ -137,6 +140,11 @@ func (f factorizer) Dgecon(norm lapack.MatrixNorm, n int, a []float64, lda int, 
 func (f factorizer) Dpotrf(ul blas.Uplo, n int, a []float64, lda int) bool {
 	if !isUplo(ul) || !isSquare(n, a, lda) {
 		return f.Implementation.Dpotrf(ul, n, a, lda)
+	}
+	if f.e.isForDevice(n, n) {
+		if definite, done := f.e.deviceCholesky(ul, matrix(n, n, a, lda)); done {
+			return definite
+		}
 	}
 	row, err := f.solver().Cholesky(ul == blas.Lower, n, a, lda)
 	must(err)

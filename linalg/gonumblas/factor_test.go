@@ -1,0 +1,84 @@
+package gonumblas
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"gonum.org/v1/gonum/blas"
+
+	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/internal/solve"
+	"github.com/tandem-gpu/tandem/linalg"
+)
+
+// What linalg factors for Dgetrf and Dpotrf comes back to where it was, and nothing beside it
+// changes; what a device fails at the host does.
+func TestFactorsByLinalg(t *testing.T) {
+	d, err := backend.Open("cpu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := new(watched).session(d, func(i *backend.Info) { i.Host, i.UnifiedMemory = false, false })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer Restore()
+	for _, closed := range []bool{false, true} {
+		Use(s, Crossover(0))
+		f := factorizer{e: installed.engine}
+		for _, shape := range [][2]int{{40, 40}, {50, 30}, {30, 50}} {
+			m, n := shape[0], shape[1]
+			testGetrf(t, f, normal(m, n, 3))
+			singular := normal(m, n, 3)
+			for i := range m {
+				singular.Set(i, 5, 0)
+			}
+			testGetrf(t, f, singular)
+		}
+		for _, ul := range []blas.Uplo{blas.Lower, blas.Upper} {
+			a := normal(40, 40, 3)
+			for i := range 40 {
+				a.Set(i, i, 80)
+			}
+			testPotrf(t, f, ul, a)
+			a.Set(20, 20, -1)
+			testPotrf(t, f, ul, a)
+		}
+		if (Err() != nil) != closed {
+			t.Errorf("closed %v: %v", closed, Err())
+		}
+		s.Close()
+	}
+}
+
+func normal(m, n, gap int) linalg.Matrix[float64] {
+	a := linalg.Matrix[float64]{Rows: m, Cols: n, Stride: n + gap, Data: make([]float64, m*(n+gap))}
+	for i := range a.Data {
+		a.Data[i] = math.Sin(float64(i * i))
+	}
+	return a
+}
+
+func testGetrf(t *testing.T, f factorizer, a linalg.Matrix[float64]) {
+	t.Helper()
+	m, n, want := a.Rows, a.Cols, slices.Clone(a.Data)
+	pivots, ipiv := make([]int, min(m, n)), make([]int, min(m, n))
+	singular, err := solve.Solver[float64]{}.LU(m, n, want, a.Stride, pivots)
+	must(err)
+	ok := f.Dgetrf(m, n, a.Data, a.Stride, ipiv)
+	if ok != (singular < 0) || !slices.Equal(ipiv, pivots) || !slices.Equal(a.Data, want) {
+		t.Errorf("Dgetrf of %v is not that of the host: %v", a, ok)
+	}
+}
+
+func testPotrf(t *testing.T, f factorizer, ul blas.Uplo, a linalg.Matrix[float64]) {
+	t.Helper()
+	got, want := slices.Clone(a.Data), slices.Clone(a.Data)
+	row, err := solve.Solver[float64]{}.Cholesky(ul == blas.Lower, a.Rows, want, a.Stride)
+	must(err)
+	ok := f.Dpotrf(ul, a.Rows, got, a.Stride)
+	if ok != (row < 0) || ok && !slices.Equal(got, want) {
+		t.Errorf("Dpotrf of %v, %c, is not that of the host: %v", a, ul, ok)
+	}
+}
