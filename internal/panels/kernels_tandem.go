@@ -10,21 +10,37 @@ import (
 	"math"
 )
 
-var luFloat32Kernel = kernelsPacked.Source("lu_float32", "", support.Params{}.Matrix("t", "float", 4).Slice("pivots", "int", 4).Scalar("j", "long", 8), luFloat32Go, luFloat32Plain, "kernels.go")
+var luFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("lu_float32", nil, support.Params{}.Matrix("t", "float", 4).Slice("pivots", "int", 4).Scalar("j", "long", 8), luFloat32Go, luFloat32Plain, "kernels.go")
+}}
 
-var luFloat64Kernel = kernelsPacked.Source("lu_float64", "", support.Params{}.Matrix("t", "double", 8).Slice("pivots", "int", 4).Scalar("j", "long", 8), luFloat64Go, luFloat64Plain, "kernels.go")
+var luFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("lu_float64", nil, support.Params{}.Matrix("t", "double", 8).Slice("pivots", "int", 4).Scalar("j", "long", 8), luFloat64Go, luFloat64Plain, "kernels.go")
+}}
 
-var luRowsFloat32Kernel = kernelsPacked.Source("luRows_float32", "", support.Params{}.Matrix("a", "float", 4).ConstSlice("pivots", "int", 4).Scalar("j", "long", 8).Scalar("w", "long", 8), luRowsFloat32Go, luRowsFloat32Plain, "kernels.go")
+var luRowsFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("luRows_float32", nil, support.Params{}.Matrix("a", "float", 4).ConstSlice("pivots", "int", 4).Scalar("j", "long", 8).Scalar("w", "long", 8), luRowsFloat32Go, luRowsFloat32Plain, "kernels.go")
+}}
 
-var luRowsFloat64Kernel = kernelsPacked.Source("luRows_float64", "", support.Params{}.Matrix("a", "double", 8).ConstSlice("pivots", "int", 4).Scalar("j", "long", 8).Scalar("w", "long", 8), luRowsFloat64Go, luRowsFloat64Plain, "kernels.go")
+var luRowsFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("luRows_float64", nil, support.Params{}.Matrix("a", "double", 8).ConstSlice("pivots", "int", 4).Scalar("j", "long", 8).Scalar("w", "long", 8), luRowsFloat64Go, luRowsFloat64Plain, "kernels.go")
+}}
 
-var choleskyFloat32Kernel = kernelsPacked.Source("cholesky_float32", "", support.Params{}.Matrix("t", "float", 4).Slice("status", "int", 4).Scalar("j", "long", 8), choleskyFloat32Go, choleskyFloat32Plain, "kernels.go")
+var choleskyFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("cholesky_float32", nil, support.Params{}.Matrix("t", "float", 4).Slice("status", "int", 4).Scalar("j", "long", 8), choleskyFloat32Go, choleskyFloat32Plain, "kernels.go")
+}}
 
-var choleskyFloat64Kernel = kernelsPacked.Source("cholesky_float64", "", support.Params{}.Matrix("t", "double", 8).Slice("status", "int", 4).Scalar("j", "long", 8), choleskyFloat64Go, choleskyFloat64Plain, "kernels.go")
+var choleskyFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("cholesky_float64", nil, support.Params{}.Matrix("t", "double", 8).Slice("status", "int", 4).Scalar("j", "long", 8), choleskyFloat64Go, choleskyFloat64Plain, "kernels.go")
+}}
 
-var choleskyRowsFloat32Kernel = kernelsPacked.Source("choleskyRows_float32", "", support.Params{}.Matrix("t", "float", 4), choleskyRowsFloat32Go, choleskyRowsFloat32Plain, "kernels.go")
+var choleskyRowsFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("choleskyRows_float32", nil, support.Params{}.Matrix("t", "float", 4), choleskyRowsFloat32Go, choleskyRowsFloat32Plain, "kernels.go")
+}}
 
-var choleskyRowsFloat64Kernel = kernelsPacked.Source("choleskyRows_float64", "", support.Params{}.Matrix("t", "double", 8), choleskyRowsFloat64Go, choleskyRowsFloat64Plain, "kernels.go")
+var choleskyRowsFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("choleskyRows_float64", nil, support.Params{}.Matrix("t", "double", 8), choleskyRowsFloat64Go, choleskyRowsFloat64Plain, "kernels.go")
+}}
 
 //go:embed kernels_tandem.zip
 var kernelsFile string
@@ -182,7 +198,7 @@ func luFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			}
 			/*line kernels.go:20*/ k_ = k_ + int64(1)
 		}
-//line kernels_tandem.go:186
+//line kernels_tandem.go:202
 	}
 	return nil
 }
@@ -307,7 +323,7 @@ func luFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			}
 			/*line kernels.go:20*/ k_ = k_ + int64(1)
 		}
-//line kernels_tandem.go:311
+//line kernels_tandem.go:327
 	}
 	return nil
 }
@@ -363,7 +379,7 @@ func luRowsFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:367
+//line kernels_tandem.go:383
 	}
 	return nil
 }
@@ -419,7 +435,7 @@ func luRowsFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:423
+//line kernels_tandem.go:439
 	}
 	return nil
 }
@@ -479,7 +495,7 @@ func choleskyFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 			}
 			/*line kernels.go:137*/ k_ = k_ + int64(1)
 		}
-//line kernels_tandem.go:483
+//line kernels_tandem.go:499
 	}
 	return nil
 }
@@ -539,7 +555,7 @@ func choleskyFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 			}
 			/*line kernels.go:137*/ k_ = k_ + int64(1)
 		}
-//line kernels_tandem.go:543
+//line kernels_tandem.go:559
 	}
 	return nil
 }
@@ -577,7 +593,7 @@ func choleskyRowsFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:581
+//line kernels_tandem.go:597
 	}
 	return nil
 }
@@ -615,7 +631,7 @@ func choleskyRowsFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:619
+//line kernels_tandem.go:635
 	}
 	return nil
 }
@@ -625,7 +641,7 @@ func gpu_within(i_ int64, other_ int64, n_ int64) int64 {
 		return i_
 	}
 	return other_
-//line kernels_tandem.go:629
+//line kernels_tandem.go:645
 }
 
 func gpu_larger(x_ float32, i_ int32, y_ float32, k_ int32) (float32, int32) {
@@ -634,7 +650,7 @@ func gpu_larger(x_ float32, i_ int32, y_ float32, k_ int32) (float32, int32) {
 		return y_, k_
 	}
 	return x_, i_
-//line kernels_tandem.go:638
+//line kernels_tandem.go:654
 }
 
 func gpu_magnitude(v_ float32) float32 {
@@ -642,7 +658,7 @@ func gpu_magnitude(v_ float32) float32 {
 		return -v_
 	}
 	return v_
-//line kernels_tandem.go:646
+//line kernels_tandem.go:662
 }
 
 func gpu_larger_(x_ float64, i_ int32, y_ float64, k_ int32) (float64, int32) {
@@ -651,7 +667,7 @@ func gpu_larger_(x_ float64, i_ int32, y_ float64, k_ int32) (float64, int32) {
 		return y_, k_
 	}
 	return x_, i_
-//line kernels_tandem.go:655
+//line kernels_tandem.go:671
 }
 
 func gpu_magnitude_(v_ float64) float64 {
@@ -659,5 +675,5 @@ func gpu_magnitude_(v_ float64) float64 {
 		return -v_
 	}
 	return v_
-//line kernels_tandem.go:663
+//line kernels_tandem.go:679
 }

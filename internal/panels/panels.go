@@ -8,6 +8,7 @@ package panels
 import (
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/element"
+	"github.com/tandem-gpu/tandem/gpu/support"
 )
 
 //go:generate go run github.com/tandem-gpu/tandem/gpu/compile -launch=false -pack -native=false
@@ -15,34 +16,34 @@ import (
 // LU factors a panel in one group. Arguments: the transposed panel; int32 for each pivot of the
 // matrix, and one more; the panel's first column.
 func LU(t element.Type) *backend.Source {
-	return ofType(t, luFloat32Kernel, luFloat64Kernel)
+	return ofType(t, &luFloat32Kernel, &luFloat64Kernel)
 }
 
 // LURows swaps rows beside a panel as LU swapped them in it, and makes those at its right rows of
 // U, a column in each work-item. Arguments: the matrix from the panel's first row on; the pivots;
 // the panel's first column, and its columns.
 func LURows(t element.Type) *backend.Source {
-	return ofType(t, luRowsFloat32Kernel, luRowsFloat64Kernel)
+	return ofType(t, &luRowsFloat32Kernel, &luRowsFloat64Kernel)
 }
 
 // Cholesky factors the square at the top of a panel in one group. Arguments: the transposed panel;
 // an int32, which becomes 1 more than the first row whose root is not of a positive number; the
 // panel's first column.
 func Cholesky(t element.Type) *backend.Source {
-	return ofType(t, choleskyFloat32Kernel, choleskyFloat64Kernel)
+	return ofType(t, &choleskyFloat32Kernel, &choleskyFloat64Kernel)
 }
 
 // CholeskyRows makes the rows below that square rows of L, one in each work-item. Its argument is
 // the transposed panel.
 func CholeskyRows(t element.Type) *backend.Source {
-	return ofType(t, choleskyRowsFloat32Kernel, choleskyRowsFloat64Kernel)
+	return ofType(t, &choleskyRowsFloat32Kernel, &choleskyRowsFloat64Kernel)
 }
 
-func ofType(t element.Type, single, double *backend.Source) *backend.Source {
+func ofType(t element.Type, single, double *support.Lazy) *backend.Source {
 	if t == element.Float64 {
-		return double
+		return double.Source()
 	}
-	return single
+	return single.Source()
 }
 
 // Group is the work-items of LU's group for a panel of so many rows: a power of two, most at most,
