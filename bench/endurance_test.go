@@ -191,7 +191,7 @@ type cycle struct {
 func newCycle(spec string) *cycle {
 	rng := rand.New(rand.NewPCG(1, 2))
 	c := &cycle{spec: spec, a: normal(rng, 33, 17), b: normal(rng, 17, 20)}
-	c.want = product(c.a, c.b)
+	c.want = onHost(c.a, c.b)
 	return c
 }
 
@@ -203,8 +203,8 @@ func normal(rng *rand.Rand, rows, cols int) linalg.Matrix[float32] {
 	return m
 }
 
-// product is a*b on the host.
-func product(a, b linalg.Matrix[float32]) linalg.Matrix[float32] {
+// onHost is a*b on the host.
+func onHost(a, b linalg.Matrix[float32]) linalg.Matrix[float32] {
 	s, err := linalg.Open("cpu")
 	if err != nil {
 		panic(err)

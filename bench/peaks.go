@@ -1,118 +1,21 @@
 package bench
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/bench/internal/measure"
 	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
-// peak is the rate of a measured peak in 10^9 a second, 0 where there is none.
-func (r *Report) peak(what string) float64 {
-	for _, p := range r.Peaks {
-		if p.What == what {
-			return p.Rate
-		}
-	}
-	return 0
-}
-
-// addPeak measures one contender by itself, and notes its rate.
-func (r *runner) addPeak(p Peak, c *contender) error {
-	row := Row{Work: p.Work}
-	if err := r.measure(r.ctx, &row, []*contender{c}); err != nil {
-		return err
-	}
-	e := row.Entries[0]
-	p.Seconds = e.Seconds
-	if e.Status == OK {
-		p.Rate = p.Work / e.Time.Min / 1e9
-	} else {
-		p.How = "not measured: " + e.Note
-	}
-	r.notePeak(p)
-	return nil
-}
-
-// notePeak notes a peak. Of one that was measured before, the fastest sample of all counts.
-func (r *runner) notePeak(p Peak) {
-	i := slices.IndexFunc(r.report.Peaks, func(q Peak) bool { return q.What == p.What })
-	if i < 0 {
-		r.report.Peaks = append(r.report.Peaks, p)
-		return
-	}
-	q := &r.report.Peaks[i]
-	q.Seconds = append(q.Seconds, p.Seconds...)
-	if p.Rate > q.Rate {
-		q.Rate, q.How = p.Rate, p.How
-	}
-}
-
-// setOfPeak notes for products of a type what part of the measured peak they reach.
-func (r *runner) setOfPeak(t element.Type) {
-	peak := r.report.peak(t.String())
-	if peak == 0 {
-		return
-	}
-	for _, row := range r.report.Products {
-		if row.Type != t.String() {
-			continue
-		}
-		for i := range row.Entries {
-			row.Entries[i].OfPeak = row.Entries[i].Rate / peak
-		}
-	}
-}
-
-// copyPeak measures the rate of a large copy: on the device, and where that is the host, by as many
-// goroutines as cores. The better one is the peak.
-func (r *runner) copyPeak() error {
-	if !r.step("copy bandwidth") {
-		return nil
-	}
-	n := 8192
-	if r.o.Quick {
-		n = 256
-	}
-	for n > 64 && !r.fits(2, 4*float64(n)*float64(n)) {
-		n /= 2
-	}
-	work := 2 * 4 * float64(n) * float64(n)
-	row := Row{Work: work}
-	all, err := transposeContenders[int32](r, n)
-	defer func() { closeAll(all) }()
-	if err != nil {
-		return fmt.Errorf("copy bandwidth: %w", err)
-	}
-	var list []*contender
-	for _, c := range all {
-		if c.name == nameCopy || c.name == nameMemcpy {
-			list = append(list, c)
-		}
-	}
-	if err := r.measure(r.ctx, &row, list); err != nil {
-		return err
-	}
-	p := Peak{What: "copy", Unit: "GB/s", How: "not measured: no copy succeeded", Work: work, Seconds: []float64{}}
-	for _, e := range row.Entries {
-		if e.Status == OK && work/e.Time.Min/1e9 > p.Rate {
-			p.Rate, p.Seconds = work/e.Time.Min/1e9, e.Seconds
-			p.How = fmt.Sprintf("%s of %.3g MB; each byte counts twice, as it is read and written", e.Name, work/2e6)
-		}
-	}
-	r.report.Peaks = append(r.report.Peaks, p)
-	return nil
-}
-
-// fmaText is a kernel that does nothing but multiply-adds: CHAINS independent ones in each
-// work-item, which suffices to hide the latency of a step. What it computes converges, so that
-// numbers stay normal.
+// fmaText is a kernel that does nothing but multiply-adds: 10 independent chains in each work-item,
+// which suffices to hide the latency of a step. What it computes converges, so that numbers stay
+// normal.
 const fmaText = `
 #ifdef INTEGER
 #define STEP(a) a = a * x + y;
@@ -134,192 +37,89 @@ __kernel void fma_peak(__global V *out, T s, T t, int steps)
 }
 `
 
-// The multiply-adds of a work-item in one pass of fmaText's loop, for each element of a vector.
-const fmaPerPass = 10 * 4
+// The chains of fmaText, and the multiply-adds of each in one pass of its loop.
+const fmaChains, fmaPerPass = 10, 4
 
-// multiplyAddPeak measures the rate of multiply-adds. The cpu device has no kernel for that: the Go
-// compiler makes no vector instructions. An OpenCL device that is the same processor stands in for
-// it. Called again, it measures again.
-func (r *runner) multiplyAddPeak(t element.Type) error {
-	s, where := r.s, "on the device"
-	if s.Info().Host {
-		same, err := sameProcessor(s.Info())
+// multiplyAdds is the peak of multiply-adds. The cpu device has no kernel for that: the Go compiler
+// makes no vector instructions. An OpenCL device that is the same processor stands in for it.
+func multiplyAdds[T linalg.Element](r *runner) *task {
+	info, steps := r.s.Info(), 2000
+	if r.o.Quick {
+		steps = 200
+	}
+	row := Row{Group: groupPeaks, Name: nameMultiplyAdd, Unit: operations[T]()}
+	return &task{Row: row, ready: func(t *task) error {
+		if !info.Host {
+			return fmaPeak[T](t, r.s, steps)
+		}
+		s, err := openOpenCL(func(i backend.Info) bool {
+			return !i.GPU && info.Name != "" && strings.Contains(i.Name, info.Name) &&
+				kernels.Supports(&i, element.TypeOf[T]())
+		})
 		if err != nil {
-			r.missingPeak(t, "the Go compiler makes no vector instructions, and "+err.Error())
-			return nil
+			return fmt.Errorf("the Go compiler makes no vector instructions, and %w: %w", err, backend.ErrUnsupported)
 		}
-		defer same.Close()
-		s, where = same, fmt.Sprintf("through OpenCL on %s, the same processor", same.Info().Name)
-	}
-	if !kernels.Supports(ptr(s.Info()), t) {
-		r.missingPeak(t, s.Info().Name+" does not support the type")
-		return nil
-	}
-	f, err := newFMA(s, t, r.o.Quick)
-	if errors.Is(err, backend.ErrUnsupported) {
-		r.missingPeak(t, err.Error())
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("peak of multiply-adds: %w", err)
-	}
-	defer f.free()
-	how := fmt.Sprintf("a kernel of independent multiply-adds in registers, %s, vectors of %d", where, f.width)
-	return r.addPeak(Peak{What: t.String(), Unit: operations(t), How: how, Work: f.work()}, f.contender())
+		err = fmaPeak[T](t, s, steps)
+		t.free = append(t.free, func() { s.Close() })
+		return err
+	}}
 }
 
-func (r *runner) missingPeak(t element.Type, why string) {
-	r.notePeak(Peak{What: t.String(), Unit: operations(t), How: "not measured: " + why, Seconds: []float64{}})
-}
-
-// sameProcessor opens an OpenCL device that names the processor of the cpu device.
-func sameProcessor(cpu backend.Info) (*linalg.Session, error) {
-	d := backend.Lookup("opencl")
-	if d == nil || cpu.Name == "" {
-		return nil, errors.New("this program has no OpenCL")
-	}
-	infos, err := d.Devices()
-	if err != nil {
-		return nil, fmt.Errorf("there is no OpenCL device: %w", err)
-	}
-	for _, i := range infos {
-		if !i.GPU && strings.Contains(i.Name, cpu.Name) {
-			return linalg.Open("opencl:" + strconv.Itoa(i.Index))
-		}
-	}
-	return nil, errors.New("no OpenCL device is the same processor")
-}
-
-// fma is fmaText, ready to run.
-type fma struct {
-	s      *linalg.Session
-	t      element.Type
-	kernel *backend.Kernel
-	out    *backend.Buffer
-	grid   backend.Grid
-	steps  int
-	width  int // elements of a vector
-}
-
-func newFMA(s *linalg.Session, t element.Type, quick bool) (*fma, error) {
-	info := s.Info()
-	f := &fma{s: s, t: t, width: 1, steps: 2000, grid: backend.Grid1(64*max(info.ComputeUnits, 1),
-		min(256, max(info.MaxGroup, 1)))}
-	if quick {
-		f.steps = 200
-	}
-	vector := t.CName()
+// fmaPeak makes t fmaText's peak: on GPUs with many work-items, on processors with one in a group
+// and vectors.
+func fmaPeak[T linalg.Element](t *task, s *linalg.Session, steps int) error {
+	info, typ, width := s.Info(), element.TypeOf[T](), 1
+	grid := backend.Grid1(64*max(info.ComputeUnits, 1), min(256, max(info.MaxGroup, 1)))
+	macros := map[string]string{"T": typ.CName(), "V": typ.CName()}
 	if !info.GPU {
-		f.width = kernels.VectorWidth(&info, t)
-		f.grid = backend.Grid1(8*max(info.ComputeUnits, 1), 1)
-		f.steps *= 10
+		width, steps, grid = kernels.VectorWidth(&info, typ), 10*steps, backend.Grid1(8*max(info.ComputeUnits, 1), 1)
 	}
-	macros := map[string]string{"T": t.CName()}
-	if f.width > 1 {
-		vector += strconv.Itoa(f.width)
+	if width > 1 {
+		macros["V"] += strconv.Itoa(width)
 	}
-	macros["V"] = vector
-	if t.Integer() {
+	factor, right := T(3), integerChains[T]
+	if typ.Integer() {
 		macros["INTEGER"] = "1"
+	} else { // x = x/2 + 1 converges to 2
+		factor = T(1)
+		factor /= 2
+		right = func(T, int) T { return 2 * fmaChains }
 	}
-	scalar := backend.Param{Type: t.CName(), Size: t.Size()}
-	src := &backend.Source{
-		Name: "fma_peak", Text: fmaText, Macros: macros,
-		Params: []backend.Param{
-			{Name: "out", Type: vector + "*", Buffer: true},
-			scalar, scalar,
-			{Name: "steps", Type: "int", Size: 4},
-		},
-	}
-	var err error
-	if f.kernel, err = s.CompileSource(src); err != nil {
-		return nil, err
-	}
-	if f.out, err = s.Device().Alloc(int64(f.items() * f.width * t.Size())); err != nil {
-		f.free()
-		return nil, err
-	}
-	return f, nil
-}
-
-func (f *fma) items() int { return f.grid.Count() * f.grid.Items() }
-
-// work is the operations of a run.
-func (f *fma) work() float64 {
-	return 2 * fmaPerPass * float64(f.steps) * float64(f.width) * float64(f.items())
-}
-
-func (f *fma) free() {
-	f.kernel.Release()
-	if f.out != nil {
-		f.out.Free()
-	}
-}
-
-func (f *fma) contender() *contender {
-	c := in(f.t).chains()
-	run := func(runs int) error {
-		for range runs {
-			if err := f.s.Queue().Launch(f.kernel, f.grid, backend.Buf(f.out), c.x, c.y,
-				backend.Int32(int32(f.steps))); err != nil {
-				f.s.Wait()
-				return err
-			}
-		}
-		return f.s.Wait()
-	}
-	return &contender{name: "multiply-adds", place: "device", run: run, check: func() (Check, error) {
-		if err := run(1); err != nil {
-			return Check{}, err
-		}
-		return f.check()
+	scalar := backend.Param{Type: typ.CName(), Size: typ.Size()}
+	src := &backend.Source{Name: "fma_peak", Text: fmaText, Macros: macros, Params: []backend.Param{
+		{Name: "out", Type: macros["V"] + "*", Buffer: true}, scalar, scalar, {Name: "steps", Type: "int", Size: 4},
 	}}
-}
-
-// check looks at the first and last element of out.
-func (f *fma) check() (Check, error) {
-	size := f.t.Size()
-	raw := make([]byte, int(f.out.Len()))
-	if err := f.s.Queue().Read(raw, f.out, 0); err != nil {
-		return Check{}, err
+	k, err := s.CompileSource(src)
+	if err != nil {
+		return err
 	}
-	c, right := Check{Elements: 2}, in(f.t).chains().right
-	for _, item := range []int{0, f.items() - 1} {
-		at := raw[item*f.width*size:]
-		if !right(at, item, f.steps) {
-			c.Wrong++
-		}
+	t.free = append(t.free, func() { k.Release() })
+	items := grid.Count() * grid.Items()
+	out := make([]T, items*width)
+	on, err := measure.Upload(s, []int{len(out)}, out)
+	if err != nil {
+		return err
 	}
-	return c, nil
-}
-
-// chains are the factor and the addend of fmaText in one type, and whether the first element of a
-// work-item's memory is right.
-type chains struct {
-	x, y  backend.Arg
-	right func(at []byte, item, steps int) bool
-}
-
-// chainsOf are the chains x = x/2 + 1 of floats, which converge to 2, and x = 3*x + 1 of integers,
-// which are computed here.
-func chainsOf[T linalg.Element]() chains {
-	if element.TypeOf[T]().Integer() {
-		return chains{kernels.Scalar(T(3)), kernels.Scalar(T(1)), func(at []byte, item, steps int) bool {
-			return backend.Elems[T](at)[0] == integerChains(T(item), steps)
-		}}
+	t.free = slices.Insert(t.free, 0, on.Free)
+	t.Work = 2 * fmaChains * fmaPerPass * float64(steps) * float64(len(out))
+	t.Reset = func() { measure.Fill(out, measure.Poison[T]()) }
+	t.Verify = func(bool) measure.Check {
+		first, last := right(0, steps), right(T(items-1), steps)
+		return measure.Compare([]T{out[0], out[(items-1)*width]}, []T{first, last}, 0)
 	}
-	half := T(1)
-	half /= 2
-	return chains{kernels.Scalar(half), kernels.Scalar(T(1)), func(at []byte, _, _ int) bool {
-		return backend.Elems[T](at)[0] == 20
-	}}
+	args := []backend.Arg{
+		backend.Buf(on[0].Buffer()), kernels.Scalar(factor), kernels.Scalar(T(1)), backend.Int32(int32(steps)),
+	}
+	t.add(measure.OnDevice(&t.Result, fmt.Sprintf("vectors of %d", width), s, on[0], out,
+		func() error { return s.Queue().Launch(k, grid, args...) }))
+	return nil
 }
 
 // integerChains is what fmaText computes in integers for work-item id with x = 3 and y = 1.
 func integerChains[T linalg.Element](id T, steps int) (sum T) {
-	for chain := range 10 {
+	for chain := range fmaChains {
 		a := id + 3*T(chain)
-		for range 4 * steps {
+		for range fmaPerPass * steps {
 			a = 3*a + 1
 		}
 		sum += a

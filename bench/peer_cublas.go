@@ -6,7 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/tandem-gpu/tandem/backend"
-	"github.com/tandem-gpu/tandem/backend/driverkit/dl"
+	"github.com/tandem-gpu/tandem/element"
 )
 
 // cudaTable is what cuBLAS needs around it of CUDA's driver interface.
@@ -37,75 +37,40 @@ type cublasTable struct {
 		beta *float64, c uintptr, ldc int32) int32 `sym:"cublasDgemm_v2"`
 }
 
-// cublas is cuBLAS on one device. A context belongs to a thread: every use is within inContext.
+// cublas is cuBLAS on one device. A context belongs to a thread.
 type cublas struct {
-	cuda   cudaTable
-	blas   cublasTable
-	device int32
-	ctx    uintptr
-	handle uintptr
+	cuda    cudaTable
+	blas    cublasTable
+	device  int32
+	version int32
+	ctx     uintptr
+	handle  uintptr
+	single  [2]float32 // 0 and 1
+	double  [2]float64
 }
 
-func openCUBLAS(device backend.Info) *library {
-	const name = "cuBLAS"
-	l, version, err := newCUBLAS(device)
-	if err != nil {
-		return absent(name, err)
-	}
-	return &library{
-		info:  PeerInfo{Name: name, Loaded: true, Detail: fmt.Sprintf("version %d, without TF32", version)},
-		place: "device",
-		float32: func(p problem[float32]) (*job, error) {
-			one, zero := new(float32), new(float32)
-			*one = 1
-			m, n, k := int32(p.m), int32(p.n), int32(p.k)
-			return cublasJob(l, p, func(a, b, c uintptr) int32 { // row-major C = A*B is column-major C' = B'*A'
-				return l.blas.Sgemm(l.handle, 0, 0, n, m, k, one, b, n, a, k, zero, c, n)
-			})
-		},
-		float64: func(p problem[float64]) (*job, error) {
-			one, zero := new(float64), new(float64)
-			*one = 1
-			m, n, k := int32(p.m), int32(p.n), int32(p.k)
-			return cublasJob(l, p, func(a, b, c uintptr) int32 {
-				return l.blas.Dgemm(l.handle, 0, 0, n, m, k, one, b, n, a, k, zero, c, n)
-			})
-		},
-		close: l.close,
-	}
-}
-
-func newCUBLAS(device backend.Info) (l *cublas, version int32, err error) {
+func newCUBLAS(device backend.Info) (*cublas, error) {
 	driver, names := "libcuda.so.1", []string{"libcublas.so.13", "libcublas.so.12", "libcublas.so.11"}
 	if runtime.GOOS == "windows" {
 		driver, names = "nvcuda.dll", []string{"cublas64_13.dll", "cublas64_12.dll", "cublas64_11.dll"}
 	}
-	l = new(cublas)
-	for _, lib := range []struct {
-		names []string
-		table any
-	}{{names, &l.blas}, {[]string{driver}, &l.cuda}} {
-		handle, err := dl.Open(lib.names...)
-		if err == nil {
-			err = dl.Bind(handle, lib.table)
-		}
-		if err != nil {
-			return nil, 0, err
-		}
+	l := &cublas{single: [2]float32{0, 1}, double: [2]float64{0, 1}}
+	if err := bind(names, &l.blas, []string{driver}, &l.cuda); err != nil {
+		return nil, err
 	}
-	if err := cudaErrors("cuInit", l.cuda.Init(0),
+	if err := firstError("cuInit", l.cuda.Init(0),
 		"cuDeviceGet", l.cuda.DeviceGet(&l.device, int32(device.Index))); err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	if err := cudaErrors("cuDevicePrimaryCtxRetain", l.cuda.Retain(&l.ctx, l.device)); err != nil {
-		return nil, 0, err
+	if err := status("cuDevicePrimaryCtxRetain", l.cuda.Retain(&l.ctx, l.device)); err != nil {
+		return nil, err
 	}
-	err = l.inContext(func() error {
-		if err := cudaErrors("cublasCreate", l.blas.Create(&l.handle)); err != nil {
+	err := l.within(func() error {
+		if err := status("cublasCreate", l.blas.Create(&l.handle)); err != nil {
 			return err
 		}
 		// CUBLAS_DEFAULT_MATH uses no TF32.
-		err := cudaErrors("cublasGetVersion", l.blas.Version(l.handle, &version),
+		err := firstError("cublasGetVersion", l.blas.Version(l.handle, &l.version),
 			"cublasSetMathMode", l.blas.SetMath(l.handle, 0))
 		if err != nil {
 			l.blas.Destroy(l.handle)
@@ -114,86 +79,50 @@ func newCUBLAS(device backend.Info) (l *cublas, version int32, err error) {
 	})
 	if err != nil {
 		l.cuda.Release(l.device)
-		return nil, 0, err
+		return nil, err
 	}
-	return l, version, nil
+	return l, nil
 }
 
-func (l *cublas) close() {
-	l.inContext(func() error { return cudaErrors("cublasDestroy", l.blas.Destroy(l.handle)) })
-	l.cuda.Release(l.device)
-}
+func (l *cublas) detail() string { return fmt.Sprintf("version %d, without TF32", l.version) }
 
-// inContext calls f on a thread that has the context.
-func (l *cublas) inContext(f func() error) error {
+// within calls f on a thread that has the context.
+func (l *cublas) within(f func() error) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	if err := cudaErrors("cuCtxSetCurrent", l.cuda.SetCurrent(l.ctx)); err != nil {
+	if err := status("cuCtxSetCurrent", l.cuda.SetCurrent(l.ctx)); err != nil {
 		return err
 	}
 	return f()
 }
 
-// cudaErrors is the first error among pairs of a call and its status.
-func cudaErrors(pairs ...any) error {
-	for i := 0; i < len(pairs); i += 2 {
-		if status := pairs[i+1].(int32); status != 0 {
-			return fmt.Errorf("%s: status %d", pairs[i], status)
-		}
-	}
-	return nil
+func (l *cublas) alloc(bytes int) (at uintptr, err error) {
+	err = status("cuMemAlloc", l.cuda.Alloc(&at, uintptr(bytes)))
+	return at, err
 }
 
-// cublasJob copies the operands to the device, where gemm multiplies them.
-func cublasJob[T float32 | float64](l *cublas, p problem[T], gemm func(a, b, c uintptr) int32) (*job, error) {
-	var buffers [3]uintptr
-	free := func() {
-		l.inContext(func() error {
-			for _, b := range buffers {
-				if b != 0 {
-					l.cuda.Free(b)
-				}
-			}
-			return nil
-		})
+func (l *cublas) free(at uintptr) { l.cuda.Free(at) }
+
+func (l *cublas) write(at uintptr, data []byte) error {
+	return status("cuMemcpyHtoD", l.cuda.Write(at, address(data), uintptr(len(data))))
+}
+
+func (l *cublas) read(data []byte, at uintptr) error {
+	return status("cuMemcpyDtoH", l.cuda.Read(address(data), at, uintptr(len(data))))
+}
+
+// gemm is row-major C = A*B, which is column-major C' = B'*A'.
+func (l *cublas) gemm(g *gemm, a, b, c uintptr) error {
+	m, n, k := int32(g.m), int32(g.n), int32(g.k)
+	if g.typ == element.Float32 {
+		return status("cublasSgemm", l.blas.Sgemm(l.handle, 0, 0, n, m, k, &l.single[1], b, n, a, k, &l.single[0], c, n))
 	}
-	err := l.inContext(func() error {
-		for i, s := range [][]T{p.a, p.b, p.c} {
-			if err := cudaErrors("cuMemAlloc", l.cuda.Alloc(&buffers[i], bytesOf(s))); err != nil {
-				return err
-			}
-			if err := cudaErrors("cuMemcpyHtoD", l.cuda.Write(buffers[i], address(s), bytesOf(s))); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		free()
-		return nil, err
-	}
-	a, b, c := buffers[0], buffers[1], buffers[2]
-	return &job{
-		run: func(runs int) error {
-			return l.inContext(func() error {
-				for range runs {
-					if err := cudaErrors("cublasGemm", gemm(a, b, c)); err != nil {
-						return err
-					}
-				}
-				return cudaErrors("cuCtxSynchronize", l.cuda.Synchronize())
-			})
-		},
-		put: func() error {
-			return l.inContext(func() error {
-				return cudaErrors("cuMemcpyHtoD", l.cuda.Write(c, address(p.c), bytesOf(p.c)))
-			})
-		},
-		get: func() error {
-			return l.inContext(func() error {
-				return cudaErrors("cuMemcpyDtoH", l.cuda.Read(address(p.c), c, bytesOf(p.c)))
-			})
-		},
-		close: free,
-	}, nil
+	return status("cublasDgemm", l.blas.Dgemm(l.handle, 0, 0, n, m, k, &l.double[1], b, n, a, k, &l.double[0], c, n))
+}
+
+func (l *cublas) wait() error { return status("cuCtxSynchronize", l.cuda.Synchronize()) }
+
+func (l *cublas) close() {
+	l.within(func() error { return status("cublasDestroy", l.blas.Destroy(l.handle)) })
+	l.cuda.Release(l.device)
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/bench/internal/measure"
 	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/linalg"
 )
@@ -22,7 +23,7 @@ const numpyProgram = `
 import sys, numpy
 into, out = sys.stdin.buffer, sys.stdout.buffer
 names, loops = {'numpy': numpy, 'rng': numpy.random.default_rng(1)}, {}
-out.write(('numpy %s, python %s\n' % (numpy.__version__, sys.version.split()[0])).encode())
+out.write(('%s, python %s\n' % (numpy.__version__, sys.version.split()[0])).encode())
 out.flush()
 for line in into:
     what, _, rest = line.decode().strip().partition(' ')
@@ -46,6 +47,18 @@ for line in into:
     out.flush()
 `
 
+// An operand is an array that a statement of NumPy names.
+type operand struct {
+	name       string
+	typ        element.Type
+	rows, cols int
+	data       []byte
+}
+
+func operandOf[T linalg.Element](name string, rows, cols int, data []T) operand {
+	return operand{name, element.TypeOf[T](), rows, cols, backend.Bytes(data)}
+}
+
 // numpyProcess is Python with NumPy. What a command costs beside its work is some microseconds for
 // the pipes.
 type numpyProcess struct {
@@ -56,7 +69,7 @@ type numpyProcess struct {
 
 // openNumPy starts the first Python that has NumPy. Floats it hands to a BLAS, mostly an OpenBLAS
 // of its own.
-func openNumPy() *library {
+func openNumPy() *peer {
 	const name = "NumPy"
 	var reasons []error
 	for _, python := range []string{"python3", "/usr/bin/python3", "python"} {
@@ -65,11 +78,14 @@ func openNumPy() *library {
 			reasons = append(reasons, err)
 			continue
 		}
-		return &library{
-			info: PeerInfo{Name: name, Loaded: true, Detail: version +
-				", a @ b in a process of its own; int32 on one thread"},
-			place: "host", apart: true, close: p.close, python: p,
-			float32: loadNumPy[float32](p), float64: loadNumPy[float64](p), int32: loadNumPy[int32](p),
+		return &peer{
+			name: name, detail: version + ", in a process of its own; integers on one thread", close: p.close,
+			contender: func(t *task) (*measure.Contender, error) {
+				if t.numPy == "" {
+					return nil, nil
+				}
+				return p.contender(t)
+			},
 		}
 	}
 	return absent(name, errors.Join(reasons...))
@@ -104,14 +120,12 @@ func (p *numpyProcess) close() {
 }
 
 // command sends a line and data, and waits for the answer.
-func (p *numpyProcess) command(line string, data ...[]byte) error {
-	if _, err := io.WriteString(p.in, line+"\n"); err != nil {
+func (p *numpyProcess) command(data []byte, format string, v ...any) error {
+	if _, err := fmt.Fprintf(p.in, format+"\n", v...); err != nil {
 		return err
 	}
-	for _, d := range data {
-		if _, err := p.in.Write(d); err != nil {
-			return err
-		}
+	if _, err := p.in.Write(data); err != nil {
+		return err
 	}
 	answer, err := p.out.ReadString('\n')
 	if err == nil && answer != "ok\n" {
@@ -120,39 +134,21 @@ func (p *numpyProcess) command(line string, data ...[]byte) error {
 	return err
 }
 
-// let names an array.
-func (p *numpyProcess) let(a namedArray) error {
-	return p.command(fmt.Sprintf("let %s %s %d %d", a.name, a.typ.NumPy(), a.rows, a.cols), a.data)
-}
-
-// exec runs a statement so many times.
-func (p *numpyProcess) exec(runs int, statement string) error {
-	return p.command(fmt.Sprintf("run %d %s", runs, statement))
-}
-
-// get reads c, which has the bytes of to.
-func (p *numpyProcess) get(to []byte) error {
-	if err := p.command(fmt.Sprintf("get %d", len(to))); err != nil {
-		return err
-	}
-	_, err := io.ReadFull(p.out, to)
-	return err
-}
-
-// loadNumPy multiplies into a new matrix each time, as Python's users do.
-func loadNumPy[T linalg.Element](p *numpyProcess) func(x problem[T]) (*job, error) {
-	return func(x problem[T]) (*job, error) {
-		t := element.TypeOf[T]()
-		err := errors.Join(p.let(namedArray{"a", t, x.m, x.k, backend.Bytes(x.a)}),
-			p.let(namedArray{"b", t, x.k, x.n, backend.Bytes(x.b)}))
-		if err != nil {
+// contender hands over the operands, and runs the task's statement. Of the task's memory of the
+// result it reads all.
+func (p *numpyProcess) contender(t *task) (*measure.Contender, error) {
+	for _, a := range t.operands {
+		if err := p.command(a.data, "let %s %s %d %d", a.name, a.typ.NumPy(), a.rows, a.cols); err != nil {
 			return nil, err
 		}
-		poisoned := fmt.Sprintf("c = numpy.full((%d, %d), numpy.float64('%v'), '%s')", x.m, x.n, poison[T](), t.NumPy())
-		return &job{
-			run: func(runs int) error { return p.exec(runs, "c = a @ b") },
-			put: func() error { return p.exec(1, poisoned) },
-			get: func() error { return p.get(backend.Bytes(x.c)) },
-		}, nil
 	}
+	return t.Contender("NumPy", func(runs int) error {
+		return p.command(nil, "run %d %s", runs, t.numPy)
+	}, nil, func() error {
+		if err := p.command(nil, "get %d", len(t.out)); err != nil {
+			return err
+		}
+		_, err := io.ReadFull(p.out, t.out)
+		return err
+	}), nil
 }

@@ -1,383 +1,339 @@
 package bench
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
-	"math/rand/v2"
+	"runtime"
+	"slices"
 	"time"
 
 	"gonum.org/v1/gonum/blas"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/bench/internal/measure"
 	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
-// products measures C = A*B with A of m by k and B of k by n.
-func products[T linalg.Element](r *runner, d shape) error {
-	t, m, n, k := element.TypeOf[T](), d.m, d.n, d.k
-	row := Row{
-		Experiment: "product", Type: t.String(), M: m, N: n, K: k,
-		Work: 2 * float64(m) * float64(n) * float64(k), Unit: operations(t),
-	}
-	if !r.step(row.Title()) {
-		return nil
-	}
-	if largest := float64(max(m*k, k*n, m*n)) * float64(t.Size()); !r.fits(3, largest) {
-		r.note("%s: left out, as it does not fit the memory", row.Title())
-		return nil
-	}
-	p := randomProblem[T](m, n, k)
-	ref := newReference(p, checkOperations())
-	list, err := productContenders(r, p, ref, row.Work)
-	defer func() { closeAll(list) }()
-	if err != nil {
-		return r.setupFailed(&r.report.Products, row, err)
-	}
-	if err := r.addProduct(row, list); err != nil {
-		return err
-	}
-	r.learn(&r.report.Products[len(r.report.Products)-1])
-	return nil
-}
-
-// addProduct measures a row of products, and adds it to the report.
-func (r *runner) addProduct(row Row, list []*contender) error {
-	if err := r.measure(r.ctx, &row, list); err != nil {
-		return err
-	}
-	r.noteSpread(&row)
-	r.report.Products = append(r.report.Products, row)
-	return nil
-}
-
-// noteSpread says where samples were to be steady and are not.
-func (r *runner) noteSpread(row *Row) {
-	if list := row.unsteady(); r.steady && list != "" {
-		r.note("%s: after %d rounds the quartiles still differ: %s", row.Title(), 4*r.rounds, list)
-	}
-}
-
-// setupFailed notes a row that could not be made ready: one for which the device has too little
-// memory is left out, anything else is a failure.
-func (r *runner) setupFailed(rows *[]Row, row Row, err error) error {
+// products are C = A*B between the peaks of multiply-adds, as the processor may be faster after
+// them. They are squares and, unless the user chose sizes, one shape off every tile, thin ones and
+// a batch.
+func products[T linalg.Element](r *runner) (list []*task) {
+	squares, odd := []int{8, 16, 32, 64, 128, 256, 1024, 2048}, [3]int{1023, 2049, 517}
+	long, count, batch := 2048, 256, [3]int{64, 64, 64}
 	switch {
-	case r.ctx.Err() != nil:
-		return r.ctx.Err()
-	case errors.Is(err, backend.ErrOutOfMemory):
-		r.note("%s: left out: %v", row.Title(), err)
-		return nil
+	case r.o.Quick:
+		squares, odd, long, count, batch = []int{32, 100}, [3]int{65, 131, 33}, 70, 5, [3]int{9, 10, 11}
+	case r.s.Info().GPU:
+		squares, long, count = []int{64, 256, 1024, 2048, 4096, 8192, 16384}, 8192, 4096
 	}
-	e := Entry{Name: nameFast, Place: "device"}
-	e.fail(Failed, err.Error())
-	row.Entries = []Entry{e}
-	*rows = append(*rows, row)
-	return nil
+	list = append(list, multiplyAdds[T](r))
+	sizes := r.sizes(squares, squares...)
+	if slices.Min(sizes) > 256 { // none begins a large one that it cannot end in time
+		probe := product[T](r, 192, 192, 192)
+		probe.probe = true
+		list = append(list, probe)
+	}
+	for _, n := range sizes {
+		list = append(list, product[T](r, n, n, n))
+	}
+	if r.o.Sizes == nil {
+		list = append(list, product[T](r, odd[0], odd[1], odd[2]))
+		for _, thin := range []int{1, 8} {
+			list = append(list, product[T](r, thin, long, long), product[T](r, long, thin, long))
+		}
+		list = append(list, batches[T](r, count, batch[0], batch[1], batch[2]))
+	}
+	return append(list, multiplyAdds[T](r))
 }
 
-// probe finds out how fast the contenders are on a small product, so that none begins a large one
-// that it cannot end in time.
-func probe[T linalg.Element](r *runner) error {
-	const n = 192
-	p := randomProblem[T](n, n, n)
-	row := Row{Type: element.TypeOf[T]().String(), M: n, N: n, K: n, Work: 2 * n * n * n}
-	list, err := productContenders(r, p, newReference(p, 0), row.Work)
-	defer func() { closeAll(list) }()
-	if err != nil {
-		return r.ctx.Err() // the rows that follow report it
+// newProduct is of count products of m by k and k by n.
+func newProduct[T linalg.Element](name string, count, m, n, k int, ready func(t *task, p *measure.Product[T]) error,
+) *task {
+	largest := count * max(m*k, k*n, m*n) * element.TypeOf[T]().Size()
+	row := Row{
+		Name: name, Size: fmt.Sprintf("%dx%dx%d", m, k, n), Unit: operations[T](),
+		Work: 2 * float64(m) * float64(n) * float64(k) * float64(count),
 	}
-	t := timing{rounds: 1, sample: time.Millisecond, limit: time.Minute}
-	if err := t.measure(r.ctx, &row, list); err != nil {
-		return err
-	}
-	r.learn(&row)
-	return nil
+	return &task{Row: row, arrays: 3, bytes: float64(largest), ready: func(t *task) error {
+		p := measure.RandomProduct[T](m*count, n, k)
+		if count > 1 {
+			p.B = measure.RandomProduct[T](1, n, k*count).B
+		} else {
+			t.Result = *p.Result(measure.NewReference(p, measure.CheckOperations()).Verify)
+		}
+		t.operands = []operand{operandOf("a", m, k, p.A), operandOf("b", k, n, p.B)}
+		t.out = backend.Bytes(p.C)
+		return ready(t, p)
+	}}
 }
 
 // operations is the unit of a rate.
-func operations(t element.Type) string {
-	if t.Integer() {
+func operations[T linalg.Element]() string {
+	if element.TypeOf[T]().Integer() {
 		return "Gop/s"
 	}
-	return "GFLOP/s"
+	return gigaflops
 }
 
-// randomProblem has operands between -1 and 1, of int32 any.
-func randomProblem[T linalg.Element](m, n, k int) problem[T] {
-	p := problem[T]{m: m, n: n, k: k, a: make([]T, m*k), b: make([]T, k*n), c: make([]T, m*n)}
-	rng := rand.New(rand.NewPCG(uint64(m)<<32|uint64(n), uint64(k)))
-	for _, s := range [][]T{p.a, p.b} {
-		for i := range s {
-			s[i] = random[T](rng)
-		}
-	}
-	return p
-}
-
-func random[T linalg.Element](rng *rand.Rand) T {
-	if element.TypeOf[T]().Integer() {
-		return T(int32(rng.Uint32()))
-	}
-	return T(2*rng.Float64() - 1)
-}
-
-// The names of Tandem's contenders.
-const (
-	nameNaive = "naive"
-	nameTiled = "tiled"
-	nameFast  = "fast"
-	nameHost  = "linalg.MatMul"
-	nameInto  = "linalg.Gemm"
-	nameCPU   = "cpu device"
-	nameTwin  = "through OpenCL" // the same GPU
-)
-
-// productContenders are all that multiply. After an error those that it returns must be closed,
-// too.
-func productContenders[T linalg.Element](
-	r *runner, p problem[T], ref *reference[T], work float64,
-) (list []*contender, err error) {
-	t := element.TypeOf[T]()
-	d, err := newOnDevice(r.s, p, ref)
-	if err != nil {
-		return nil, err
-	}
-	naive := d.contender(nameNaive, d.launch(kernels.MatMulNaive(t), kernels.NaiveGrid(p.m, p.n)))
-	tiled := d.contender(nameTiled, d.launch(kernels.MatMulTiled(t), kernels.TiledGrid(p.m, p.n)))
-	list = append(list, naive, tiled, d.contender(nameFast, d.mul), hostToHost(r, p, ref), into(r, p, ref))
-	naive.close = d.free
-	for _, c := range []*contender{naive, tiled} {
-		if err := predictWithin[T](r, c, work, min(r.limit, textbookLimit)); err != nil {
-			return list, err
-		}
-	}
-	for _, o := range r.others() {
-		h, err := newOnDevice(o.s, p, ref)
+// product is by all that multiply.
+func product[T linalg.Element](r *runner, m, n, k int) *task {
+	return newProduct("product", 1, m, n, k, func(t *task, p *measure.Product[T]) error {
+		on, err := onDevices(r, t, p, func(on measure.Arrays[T]) error { return on[2].Mul(on[0], on[1]) })
 		if err != nil {
-			return list, err
+			return err
 		}
-		c := h.contender(o.name, h.mul)
-		c.close = h.free
-		list = append(list, c)
-		if err := predict[T](r, c, work); err != nil {
-			return list, err
+		args := func() []backend.Arg {
+			x := on.Operands()
+			return kernels.ProductArgs(nil, m, n, k, x[0], x[1], x[2])
 		}
-	}
-	for _, l := range r.libs {
-		c, err := ofLibrary(r, l, p, ref, work)
+		typ := element.TypeOf[T]()
+		textbook(r, t, nameNaive, on[2], p.C, kernels.MatMulNaive(typ), kernels.NaiveGrid(m, n), args)
+		textbook(r, t, nameTiled, on[2], p.C, kernels.MatMulTiled(typ), kernels.TiledGrid(m, n), args)
+		t.add(fromHost(r, t, p)...)
+		t.numPy, t.gemm = "c = a @ b", gemmOf(p)
+		multiplyParts(r, t, p)
+		return nil
+	})
+}
+
+// onDevices adds what mul computes on each device, and gives the arrays on the first.
+func onDevices[T linalg.Element](r *runner, t *task, p *measure.Product[T], mul func(on measure.Arrays[T]) error,
+) (first measure.Arrays[T], err error) {
+	for _, d := range r.devices() {
+		on, err := p.Upload(d.s)
 		if err != nil {
-			return list, err
-		}
-		if c != nil {
-			list = append(list, c)
-		}
-	}
-	return list, nil
-}
-
-// onDevice is a product whose operands and result stay on a device.
-type onDevice[T linalg.Element] struct {
-	s       *linalg.Session
-	p       problem[T]
-	ref     *reference[T]
-	a, b, c *linalg.Array[T]
-	kernels []*backend.Kernel
-}
-
-func newOnDevice[T linalg.Element](s *linalg.Session, p problem[T], ref *reference[T]) (*onDevice[T], error) {
-	d := &onDevice[T]{s: s, p: p, ref: ref}
-	for _, op := range []struct {
-		array **linalg.Array[T]
-		cols  int
-		data  []T
-	}{{&d.a, p.k, p.a}, {&d.b, p.n, p.b}, {&d.c, p.n, p.c}} { // the matrices of a batch lie below each other
-		var err error
-		if *op.array, err = linalg.Upload(s, linalg.NewMatrix(len(op.data)/op.cols, op.cols, op.data)); err != nil {
-			d.free()
 			return nil, err
 		}
-	}
-	return d, nil
-}
-
-// operand is a as the functions for arguments of package kernels take it.
-func operand[T linalg.Element](a *linalg.Array[T]) kernels.Operand {
-	return kernels.Operand{Buffer: a.Buffer(), Offset: int64(a.Offset()), Stride: int64(a.Stride())}
-}
-
-func (d *onDevice[T]) free() {
-	for _, k := range d.kernels {
-		k.Release()
-	}
-	for _, a := range []*linalg.Array[T]{d.a, d.b, d.c} {
-		if a != nil {
-			a.Free()
+		if first == nil {
+			first = on
 		}
+		t.free = append(t.free, on.Free)
+		t.add(measure.OnDevice(&t.Result, d.name, d.s, on[2], p.C, func() error { return mul(on) }))
+	}
+	return first, nil
+}
+
+// textbook adds a kernel that is there for comparison.
+func textbook[T linalg.Element](r *runner, t *task, name string, c *linalg.Array[T], out []T, src *backend.Source,
+	g backend.Grid, args func() []backend.Arg,
+) {
+	enqueue, free := measure.Launcher(r.s, src, g, args)
+	x := measure.OnDevice(&t.Result, name, r.s, c, out, enqueue)
+	x.Limit, x.Close = textbookLimit, free
+	t.add(x)
+}
+
+// multiplyParts has other BLAS multiply, one product after the other.
+func multiplyParts[T linalg.Element](r *runner, t *task, parts ...*measure.Product[T]) {
+	switch parts := any(parts).(type) {
+	case []*measure.Product[float32]:
+		callGemm(newBLAS[blasOf[float32]](r), t, parts)
+	case []*measure.Product[float64]:
+		callGemm(newBLAS[blasOf[float64]](r), t, parts)
 	}
 }
 
-// mul enqueues the product as a user of linalg does.
-func (d *onDevice[T]) mul() error { return d.c.Mul(d.a, d.b) }
+func callGemm[T linalg.Float](b blasOf[T], t *task, parts []*measure.Product[T]) {
+	b.call(t, func(l *routines[T]) {
+		for _, p := range parts {
+			l.Gemm(blas.NoTrans, blas.NoTrans, p.M, p.N, p.K, 1, p.A, p.K, p.B, p.N, 0, p.C, p.N)
+		}
+	})
+}
 
-// launch enqueues one of the kernels that are there for comparison.
-func (d *onDevice[T]) launch(src *backend.Source, g backend.Grid) func() error {
-	var k *backend.Kernel
-	return func() (err error) {
-		if k == nil {
-			if k, err = d.s.CompileSource(src); err != nil {
-				return err
+// fromHost is linalg.MatMul, whose result is in new memory, and linalg.Gemm, which writes the same
+// memory again: copies, where the device needs them.
+func fromHost[T linalg.Element](r *runner, t *task, p *measure.Product[T]) []*measure.Contender {
+	a, b := linalg.NewMatrix(p.M, p.K, p.A), linalg.NewMatrix(p.K, p.N, p.B)
+	result, c := linalg.Matrix[T]{}, linalg.NewMatrix(p.M, p.N, p.C)
+	matMul := func(runs int) (err error) {
+		for i := 0; i < runs && err == nil; i++ {
+			result, err = linalg.MatMulContext(r.ctx, r.s, a, b)
+		}
+		return err
+	}
+	gemm := func(runs int) (err error) {
+		for i := 0; i < runs && err == nil; i++ {
+			err = linalg.GemmContext(r.ctx, r.s, 1, blas.NoTrans, a, blas.NoTrans, b, 0, c)
+		}
+		return err
+	}
+	get := func() error { copy(p.C, result.Data); return nil }
+	return []*measure.Contender{
+		t.Contender(nameHost, matMul, nil, get), t.Contender(nameInto, gemm, nil, nil),
+	}
+}
+
+// batches are many small products of one shape: in one call, and one by one.
+func batches[T linalg.Element](r *runner, count, m, n, k int) *task {
+	name := fmt.Sprintf("batch of %d products", count)
+	return newProduct(name, count, m, n, k, func(t *task, p *measure.Product[T]) error {
+		var parts []*measure.Product[T]
+		var references []*measure.Reference[T]
+		for i := range count {
+			one := &measure.Product[T]{
+				M: m, N: n, K: k, A: p.A[i*m*k:][:m*k], B: p.B[i*k*n:][:k*n], C: p.C[i*m*n:][:m*n],
 			}
-			d.kernels = append(d.kernels, k)
+			parts, references = append(parts, one), append(references, measure.NewReference(one, 1e9))
 		}
-		args := kernels.ProductArgs(nil, d.p.m, d.p.n, d.p.k, operand(d.a), operand(d.b), operand(d.c))
-		return d.s.Queue().Launch(k, g, args...)
-	}
-}
-
-func (d *onDevice[T]) contender(name string, enqueue func() error) *contender {
-	run := queued(enqueue, d.s.Wait)
-	check := func() (Check, error) {
-		c := linalg.NewMatrix(len(d.p.c)/d.p.n, d.p.n, d.p.c)
-		fill(d.p.c, poison[T]())
-		if err := d.c.CopyFrom(c); err != nil {
-			return Check{}, err
-		}
-		if err := run(1); err != nil {
-			return Check{}, err
-		}
-		fill(d.p.c, poison[T]())
-		err := d.c.CopyTo(c)
-		return d.ref.exact(d.p.c), err
-	}
-	return &contender{name: name, place: "device", check: check, run: run}
-}
-
-// hostToHost is linalg.MatMul: copies, where the device needs them, and the result in new memory.
-func hostToHost[T linalg.Element](r *runner, p problem[T], ref *reference[T]) *contender {
-	a, b := linalg.NewMatrix(p.m, p.k, p.a), linalg.NewMatrix(p.k, p.n, p.b)
-	return &contender{
-		name: nameHost, place: "host",
-		check: func() (Check, error) {
-			c, err := linalg.MatMulContext(r.ctx, r.s, a, b)
-			if err != nil {
-				return Check{}, err
+		t.Result = *p.Result(func(peer bool) (c measure.Check) {
+			for _, ref := range references {
+				c.Add(ref.Verify(peer))
 			}
-			return ref.exact(c.Data), nil
-		},
-		run: func(runs int) error {
-			for range runs {
-				if _, err := linalg.MatMulContext(r.ctx, r.s, a, b); err != nil {
+			return c
+		})
+		on, err := onDevices(r, t, p, func(on measure.Arrays[T]) error {
+			return on[2].GemmBatched(count, 1, blas.NoTrans, on[0], blas.NoTrans, on[1], 0)
+		})
+		if err != nil {
+			return err
+		}
+		t.add(measure.OnDevice(&t.Result, nameEach, r.s, on[2], p.C, func() error {
+			for i := range count {
+				a, b := on[0].Slice(i*m, (i+1)*m, 0, k), on[1].Slice(i*k, (i+1)*k, 0, n)
+				if err := on[2].Slice(i*m, (i+1)*m, 0, n).Mul(a, b); err != nil {
 					return err
 				}
 			}
 			return nil
-		},
-	}
+		}))
+		multiplyParts(r, t, parts...)
+		return nil
+	})
 }
 
-// into is linalg.Gemm: copies, where the device needs them, and the result in the same memory
-// again.
-func into[T linalg.Element](r *runner, p problem[T], ref *reference[T]) *contender {
-	a, b := linalg.NewMatrix(p.m, p.k, p.a), linalg.NewMatrix(p.k, p.n, p.b)
-	c := linalg.NewMatrix(p.m, p.n, p.c)
-	run := func(runs int) error {
-		for range runs {
-			if err := linalg.GemmContext(r.ctx, r.s, 1, blas.NoTrans, a, blas.NoTrans, b, 0, c); err != nil {
+// scaling is products whose sizes rise by factors up to 512, are close from there to 1100, where
+// tiles and their edges show, and rise by factors again; on the cpu device with one thread, two,
+// four and so on up to all.
+func scaling[T linalg.Element](r *runner) (list []*task) {
+	sizes := []int{16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 513, 767, 768, 769, 1023, 1024, 1025}
+	for n := 533; n <= 1100; n += 21 {
+		sizes = append(sizes, n)
+	}
+	sizes = append(sizes, 1280, 1536, 2048, 2049, 3072, 4096)
+	if r.s.Info().GPU {
+		sizes = append(sizes, 6144, 8192, 12288, 16384)
+	}
+	for _, n := range slices.Compact(slices.Sorted(slices.Values(r.sizes([]int{16, 24, 33}, sizes...)))) {
+		list = append(list, newProduct("product", 1, n, n, n, func(t *task, p *measure.Product[T]) error {
+			on, err := p.Upload(r.s)
+			if err != nil {
 				return err
 			}
-		}
-		return nil
+			t.free = append(t.free, on.Free)
+			for _, threads := range r.threadCounts() {
+				c := measure.OnDevice(&t.Result, nameFast, r.s, on[2], p.C,
+					func() error { return on[2].Mul(on[0], on[1]) })
+				if r.s.Info().Host {
+					c.Name = fmt.Sprintf("%s, threads: %d", nameFast, threads)
+				}
+				run := c.Run
+				c.Run = func(runs int) error {
+					defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(threads))
+					return run(runs)
+				}
+				t.add(c)
+			}
+			return nil
+		}))
 	}
-	return &contender{name: nameInto, place: "host", run: run, check: func() (Check, error) {
-		fill(p.c, poison[T]())
-		err := run(1)
-		return ref.exact(p.c), err
-	}}
+	return list
 }
 
-// ofLibrary is a library's product; nil where it is not loaded or has none of the type.
-func ofLibrary[T linalg.Element](
-	r *runner, l *library, p problem[T], ref *reference[T], work float64,
-) (*contender, error) {
-	c := &contender{name: l.info.Name, peer: true, place: l.place}
-	if err := predict[T](r, c, work); err != nil {
-		return nil, err
+func (r *runner) threadCounts() (counts []int) {
+	all := runtime.GOMAXPROCS(0)
+	if r.s.Info().Host {
+		for n := 1; n < all; n *= 2 {
+			counts = append(counts, n)
+		}
 	}
-	if c.skip != "" {
-		return c, nil
+	return append(counts, all)
+}
+
+// calls are what the first and the second product on a new session cost, and what each call of a
+// small one on the device does, which is too short to hide its cost.
+func calls[T linalg.Element](r *runner) []*task {
+	n, small := 256, 64
+	if r.o.Quick {
+		n = 32
 	}
-	j, err := prepare(l, p)
-	if err != nil {
-		c.check = func() (Check, error) { return Check{}, err }
-		return c, nil
+	return []*task{
+		newProduct("new session, product", 1, n, n, n, func(t *task, p *measure.Product[T]) error {
+			for i, name := range []string{"first call", "second call", "third call"} {
+				t.add(newSession(r, t, p, name, i))
+			}
+			return nil
+		}),
+		newProduct("call of a product", 1, small, small, small, func(t *task, p *measure.Product[T]) error {
+			on, err := p.Upload(r.s)
+			if err != nil {
+				return err
+			}
+			t.free = append(t.free, on.Free)
+			mul := func() error { return on[2].Mul(on[0], on[1]) }
+			add := func(name string, clock func(runs int) (time.Duration, error)) {
+				c := measure.OnDevice(&t.Result, name, r.s, on[2], p.C, mul)
+				c.Clock = clock
+				t.add(c)
+			}
+			add("waited for", each(func() (time.Duration, error) { return since(time.Now(), mul, r.s.Wait) }))
+			add("pipelined", nil)
+			add("enqueued", func(runs int) (time.Duration, error) {
+				d, err := each(func() (time.Duration, error) { return since(time.Now(), mul) })(runs)
+				return d, cmp.Or(r.s.Wait(), err)
+			})
+			add("by the device's clock", each(func() (time.Duration, error) { return r.s.DeviceTime(mul) }))
+			return nil
+		}),
 	}
-	if j == nil {
-		return nil, nil
-	}
-	ref.limits(p)
-	c.run, c.close = j.run, j.close
-	c.check = func() (Check, error) {
-		fill(p.c, poison[T]())
-		if j.put != nil {
-			if err := j.put(); err != nil {
-				return Check{}, err
+}
+
+// newSession is call number i on a session that is opened for it.
+func newSession[T linalg.Element](r *runner, t *task, p *measure.Product[T], name string, i int) *measure.Contender {
+	a, b, c := linalg.NewMatrix(p.M, p.K, p.A), linalg.NewMatrix(p.K, p.N, p.B), linalg.NewMatrix(p.M, p.N, p.C)
+	clock := each(func() (d time.Duration, err error) {
+		s, err := linalg.Open(r.o.Backend)
+		if err != nil {
+			return 0, err
+		}
+		defer s.Close()
+		for range i + 1 {
+			d, err = since(time.Now(), func() error {
+				return linalg.GemmContext(r.ctx, s, 1, blas.NoTrans, a, blas.NoTrans, b, 0, c)
+			})
+			if err != nil {
+				return 0, err
 			}
 		}
-		if err := j.run(1); err != nil {
-			return Check{}, err
+		return d, nil
+	})
+	x := t.Contender(name, func(runs int) error { _, err := clock(runs); return err }, nil, nil)
+	x.Clock = clock
+	return x
+}
+
+// since is the time from start on that calls take.
+func since(start time.Time, calls ...func() error) (time.Duration, error) {
+	for _, call := range calls {
+		if err := call(); err != nil {
+			return 0, err
 		}
-		if j.get != nil {
-			fill(p.c, poison[T]())
-			if err := j.get(); err != nil {
-				return Check{}, err
+	}
+	return time.Since(start), nil
+}
+
+// each adds up the times of single runs.
+func each(once func() (time.Duration, error)) func(int) (time.Duration, error) {
+	return func(runs int) (sum time.Duration, err error) {
+		for range runs {
+			d, err := once()
+			if err != nil {
+				return 0, err
 			}
+			sum += d
 		}
-		return ref.close(p.c), nil
+		return sum, nil
 	}
-	return c, nil
-}
-
-// textbookLimit is how long a run of the kernels may last that are there for comparison: they do
-// not get faster with n. Tests, which may run slowly, make it longer.
-var textbookLimit = time.Second
-
-// predict has a contender left out whose run would last too long, going by its rate at the size
-// before. What runs on a device cannot be ended.
-func predict[T linalg.Element](r *runner, c *contender, work float64) error {
-	return predictWithin[T](r, c, work, r.limit)
-}
-
-func predictWithin[T linalg.Element](r *runner, c *contender, work float64, limit time.Duration) error {
-	rate, ok := r.rates[rateKey(element.TypeOf[T](), c.name)]
-	if !ok {
-		return r.ctx.Err()
-	}
-	if expect := time.Duration(work / rate * 1e9); expect > limit {
-		c.skip = fmt.Sprintf("a run would take about %v, by its rate at a smaller size; the limit is %v",
-			expect.Round(100*time.Millisecond), limit)
-	}
-	return r.ctx.Err()
-}
-
-func rateKey(t element.Type, name string) string { return t.String() + " " + name }
-
-// learn notes the rates for predict.
-func (r *runner) learn(row *Row) {
-	for _, e := range row.Entries {
-		if e.Status == OK {
-			r.rates[row.Type+" "+e.Name] = e.Rate * 1e9
-		}
-	}
-}
-
-// Title names the row: "float32 product 1024x1024x1024".
-func (r *Row) Title() string {
-	switch {
-	case r.K == 0:
-		return fmt.Sprintf("%s %s %dx%d", r.Type, r.Experiment, r.M, r.N)
-	case r.Batch > 0:
-		return fmt.Sprintf("%s batch of %d products %dx%dx%d", r.Type, r.Batch, r.M, r.K, r.N)
-	}
-	return fmt.Sprintf("%s product %dx%dx%d", r.Type, r.M, r.K, r.N)
 }

@@ -1,17 +1,23 @@
 package bench
 
 import (
+	"errors"
 	"reflect"
 	"strings"
 	"unsafe"
 
 	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/blas/blas32"
+	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/blas/cblas128"
+	"gonum.org/v1/gonum/blas/cblas64"
+	"gonum.org/v1/gonum/blas/gonum"
 
 	"github.com/tandem-gpu/tandem/backend/driverkit/dl"
 )
 
 // routines is what is measured of a BLAS, in gonum's form; of complex numbers Gemm alone.
-type routines[T float32 | float64 | complex64 | complex128] struct {
+type routines[T number] struct {
 	Dot  func(n int, x []T, incX int, y []T, incY int) T
 	Nrm2 func(n int, x []T, incX int) T
 	Asum func(n int, x []T, incX int) T
@@ -27,6 +33,11 @@ type routines[T float32 | float64 | complex64 | complex128] struct {
 		ldb int)
 }
 
+// number is what a BLAS computes with.
+type number interface {
+	float32 | float64 | complex64 | complex128
+}
+
 // letterOf is how the names of routines of a type begin.
 func letterOf[T any]() string {
 	var v T
@@ -39,6 +50,41 @@ func letterOf[T any]() string {
 		return "c"
 	}
 	return "z"
+}
+
+// blasOf are Tandem's routines, gonum's own, and OpenBLAS's, nil without it.
+type blasOf[T number] struct{ tandem, gonum, openBLAS *routines[T] }
+
+// newBLAS is of T, without any of integers. Tandem's routines are those that gonum uses now, and
+// gonum's own whatever is in its place.
+func newBLAS[T any](r *runner) (b T) {
+	var own gonum.Implementation
+	t := r.blas
+	switch b := any(&b).(type) {
+	case *blasOf[float32]:
+		b.tandem, b.gonum = singleRoutines(blas32.Implementation()), singleRoutines(own)
+		if t != nil {
+			b.openBLAS = t.single.routines()
+		}
+	case *blasOf[float64]:
+		b.tandem, b.gonum = doubleRoutines(blas64.Implementation()), doubleRoutines(own)
+		if t != nil {
+			b.openBLAS = t.double.routines()
+		}
+	case *blasOf[complex64]:
+		b.tandem = &routines[complex64]{Gemm: cblas64.Implementation().Cgemm}
+		b.gonum = &routines[complex64]{Gemm: own.Cgemm}
+		if t != nil {
+			b.openBLAS = t.singleComplex.routines()
+		}
+	case *blasOf[complex128]:
+		b.tandem = &routines[complex128]{Gemm: cblas128.Implementation().Zgemm}
+		b.gonum = &routines[complex128]{Gemm: own.Zgemm}
+		if t != nil {
+			b.openBLAS = t.doubleComplex.routines()
+		}
+	}
+	return b
 }
 
 // singleRoutines and doubleRoutines are those of gonum's BLAS or of one in its place.
@@ -91,6 +137,28 @@ type realCBLAS[T float32 | float64] struct {
 type complexCBLAS[T complex64 | complex128] struct {
 	Gemm func(order, tA, tB, m, n, k int32, alpha, a *T, lda int32, b *T, ldb int32, beta, c *T,
 		ldc int32) `sym:"cblas_?gemm"`
+}
+
+// openBLASTable is what is used of OpenBLAS. Its integers are C's int, as in Debian's
+// libopenblas.so.0.
+type openBLASTable struct {
+	SetThreads func(n int32) `sym:"openblas_set_num_threads"`
+	Threads    func() int32  `sym:"openblas_get_num_threads"`
+	CoreName   func() string `sym:"openblas_get_corename"`
+	Config     func() string `sym:"openblas_get_config"`
+
+	single        realCBLAS[float32]
+	double        realCBLAS[float64]
+	singleComplex complexCBLAS[complex64]
+	doubleComplex complexCBLAS[complex128]
+}
+
+func bindOpenBLAS(lib *dl.Library) (*openBLASTable, error) {
+	var t openBLASTable
+	err := dl.Bind(lib, &t)
+	return &t, errors.Join(err,
+		bindLetter[float32](lib, &t.single), bindLetter[float64](lib, &t.double),
+		bindLetter[complex64](lib, &t.singleComplex), bindLetter[complex128](lib, &t.doubleComplex))
 }
 
 // bindLetter binds the functions of a table whose names have a "?" for the letter of T.

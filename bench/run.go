@@ -1,23 +1,24 @@
 package bench
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"math"
-	"os"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/bench/internal/measure"
 	"github.com/tandem-gpu/tandem/element"
-	"github.com/tandem-gpu/tandem/internal/host"
-	"github.com/tandem-gpu/tandem/internal/tuning"
 	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/linalg"
+	"github.com/tandem-gpu/tandem/linalg/gonumblas"
 )
 
 // Options say what Run measures.
@@ -25,64 +26,76 @@ type Options struct {
 	Backend string         // as linalg.Open takes it
 	Command []string       // for the report
 	Types   []element.Type // nil: all
-	Sizes   []int          // n of the products n by n by n and of the matrices to move; nil: what suits the device
-	Only    []string       // of Parts, what is measured; nil: all
+	Sizes   []int          // n of products n by n by n, of matrices n by n, and of arrays; nil: what suits the device
+	Only    []string       // of Groups, what is measured; nil: the first three
+	By      []string       // the names of the contenders that are measured; nil: all
 	Peers   bool           // other libraries, too
-	Scaling bool           // the cost over the size and the number of threads, in place of everything else
-	// Functions has the groups of functions to measure, of FunctionGroups, in place of everything
-	// else; nil: none.
-	Functions []string
-	Quick     bool          // small sizes and short samples: whether everything works, not how fast it is
-	Rounds    int           // samples of a contender, odd; 0: 7, or 5 with Quick
-	Steady    bool          // up to four times as many, until the quartiles of each lie within 5 % of its median
-	Limit     time.Duration // what is not begun by then is left out; 0: 20 minutes
+	Quick   bool           // small sizes and short samples: whether everything works, not how fast it is
+	Rounds  int            // samples of a contender; 0: 7, or 5 with Quick
+	Limit   time.Duration  // what is not begun by then is left out; 0: 20 minutes
 
+	// Lines, if not nil, gets every sample in Go's benchmark format, and Table a table in Markdown:
+	// each row as soon as it is measured.
+	Lines, Table io.Writer
 	// Progress, if not nil, learns what begins, and how much of all is done.
 	Progress func(what string, fraction float64)
 
-	open func(device backend.Info, threads int) []*library // for tests; nil: openLibraries
+	open func(device backend.Info) []*peer // for tests; nil: openPeers
 }
 
-const (
-	partProducts   = "products"
-	partTransposes = "transposes"
-	partCalls      = "calls"
-)
+// A group is rows of one kind, in one element type.
+type group struct {
+	name string
+	of   func(element.Type) func(*runner) []*task
+}
 
-// Parts is what Options.Only may name: products, with the peaks of multiply-adds; transposes and
-// elementwise operations, with copies; what calls cost.
-func Parts() []string { return []string{partProducts, partTransposes, partCalls} }
+var groups = []group{
+	{"products", func(t element.Type) func(*runner) []*task {
+		return element.ByType(t, products[float32], products[float64], products[int32])
+	}},
+	{"transposes", func(t element.Type) func(*runner) []*task {
+		return element.ByType(t, transposes[float32], transposes[float64], transposes[int32])
+	}},
+	{"calls", func(t element.Type) func(*runner) []*task {
+		return element.ByType(t, calls[float32], calls[float64], calls[int32])
+	}},
+	{"scaling", func(t element.Type) func(*runner) []*task {
+		return element.ByType(t, scaling[float32], scaling[float64], scaling[int32])
+	}},
+	{"blas", func(t element.Type) func(*runner) []*task {
+		return element.ByType(t, blasRows[float32], blasRows[float64], nil)
+	}},
+	{"lapack", func(t element.Type) func(*runner) []*task { return element.ByType(t, nil, lapackRows, nil) }},
+	{"arrays", func(t element.Type) func(*runner) []*task {
+		return element.ByType(t, arrayRows[float32], arrayRows[float64], nil)
+	}},
+}
 
-func isFloat(t element.Type) bool { return !t.Integer() }
-
-// MaxSize is the largest n of a product.
-const MaxSize = 1 << 16
+// Groups is what Options.Only may name: products, with the peaks of multiply-adds; transposes and
+// elementwise operations, with copies; what calls cost; products over n and the number of threads;
+// the levels of BLAS and the solvers, as gonum's users call them with package gonumblas; package
+// array's functions on arrays of the device.
+func Groups() (names []string) {
+	for _, g := range groups {
+		names = append(names, g.name)
+	}
+	return names
+}
 
 // Validate returns nil when the options make sense, or says which does not.
 func (o *Options) Validate() error {
-	for _, n := range o.Sizes {
-		if n < 1 || n > MaxSize {
-			return fmt.Errorf("a size must be 1 to %d, not %d", MaxSize, n)
+	if err := measure.ValidateSizes(o.Sizes); err != nil {
+		return err
+	}
+	for _, name := range o.Only {
+		if !slices.Contains(Groups(), name) {
+			return fmt.Errorf("%s can be measured, not %q", strings.Join(Groups(), ", "), name)
 		}
 	}
-	if o.Rounds != 0 && (o.Rounds < 5 || o.Rounds%2 == 0) {
-		return fmt.Errorf("the rounds must be an odd number from 5 on, so that a sample is the median, not %d",
-			o.Rounds)
-	}
-	for _, group := range o.Functions {
-		if !slices.Contains(FunctionGroups(), group) {
-			return fmt.Errorf("functions are %s, not %q", strings.Join(FunctionGroups(), ", "), group)
-		}
-	}
-	for _, part := range o.Only {
-		if !slices.Contains(Parts(), part) {
-			return fmt.Errorf("only %s can be chosen, not %q", strings.Join(Parts(), ", "), part)
-		}
-	}
-	if o.Functions != nil && o.Types != nil && !slices.ContainsFunc(o.Types, isFloat) {
-		return fmt.Errorf("functions are measured in float32 and float64")
-	}
-	if o.Limit < 0 {
+	switch {
+	case o.Rounds < 0:
+		return fmt.Errorf("the rounds must not be negative")
+	case o.Limit < 0:
 		return fmt.Errorf("the time limit must not be negative")
 	}
 	return nil
@@ -90,420 +103,386 @@ func (o *Options) Validate() error {
 
 // A runner is one run of the benchmark.
 type runner struct {
-	ctx context.Context
-	o   Options
-	timing
-	report   *Report
+	ctx    context.Context
+	o      Options
+	report *Report
+
+	rounds   int
+	sample   time.Duration // that a sample lasts at least
+	rest     time.Duration // before each sample
+	limit    time.Duration // of a single run
 	deadline time.Time
 
-	s    *linalg.Session // on the device
-	host *linalg.Session // on the cpu device; nil where that is the device
-	twin *linalg.Session // on the same GPU through OpenCL, where the device is CUDA's; else nil
-	libs []*library
-
-	rates       map[string]float64 // operations a second, of slow contenders at their last size
-	done, steps int
+	s     *linalg.Session // on the device
+	host  *linalg.Session // on the cpu device; nil where that is the device
+	twin  *linalg.Session // on the same GPU through OpenCL, where the device is CUDA's; else nil
+	blas  *openBLASTable  // nil without OpenBLAS
+	peers []*peer
+	rates map[string]float64 // work a second of a contender at its last size, by kind of row and name
 }
 
+// quickLimit is how long a run may last of a quick report, and textbookLimit one of the kernels
+// that are there for comparison, which do not get faster with n. Tests on slow machines have more.
+var quickLimit, textbookLimit = time.Second, time.Second
+
 // Run measures the device that o.Backend names. It takes minutes, and wants the machine for itself.
-// The error is that of opening the device, or that of ctx; what goes wrong with single contenders
-// is in the report: see [Report.Failures].
+// The error is that of opening the device, of writing, or that of ctx; the report then has what was
+// measured until then. What goes wrong with single contenders is in the report: see
+// [Report.Failures].
 func Run(ctx context.Context, o Options) (*Report, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	start := time.Now()
-	r := &runner{ctx: ctx, o: o, rates: map[string]float64{}}
-	r.setMethod()
-	r.deadline = start.Add(r.o.Limit)
-	r.report = &Report{
-		Format: 1, Command: o.Command, Date: start.UTC().Truncate(time.Second), Version: version(), Machine: machine(),
-		Method: Method{r.rounds, r.sample.Seconds(), r.rest.Seconds(), r.limit.Seconds(), o.Quick},
-		Peers:  []PeerInfo{}, Peaks: []Peak{}, FirstCalls: []FirstCall{}, SmallCalls: []SmallCall{}, Products: []Row{},
-		Transposes: []Row{}, Functions: []Row{}, Scaling: []Curve{}, Notes: []string{},
-		LoadAtStart: loadAverage(), MHzAtStart: megahertz(),
-	}
-	stolen := stolenTime()
-	if !r.o.Scaling && r.o.Functions == nil && r.measures(partCalls) { // before anything else is compiled or loaded
-		if err := in(r.o.Types[0]).firstCalls(r); err != nil {
-			return nil, err
-		}
-	}
+	r := newRunner(ctx, o)
 	if err := r.openAll(); err != nil {
 		return nil, err
 	}
 	defer r.closeAll()
-	work := r.experiments
-	switch {
-	case r.o.Scaling:
-		work = r.scaling
-	case r.o.Functions != nil:
-		work = r.functions
+	stolen := stolenTime()
+	err := r.begin()
+	if err == nil {
+		err = r.all()
 	}
-	if err := work(); err != nil {
-		return nil, err
-	}
-	r.report.LoadAtEnd, r.report.MHzAtEnd = loadAverage(), megahertz()
-	r.report.Stolen = stolenTime().since(stolen)
-	r.report.Seconds = time.Since(start).Seconds()
-	return r.report, nil
+	r.note("load at the end %s; %s of the time went to other machines", load(),
+		formatPercent(stolenTime().stolenSince(stolen)))
+	return r.report, cmp.Or(err, r.end())
 }
 
-// quickLimit is how long a run may last of a quick report; tests on slow machines have more.
-var quickLimit = time.Second
-
-func (r *runner) setMethod() {
-	r.timing = timing{rounds: 7, sample: 20 * time.Millisecond, rest: 50 * time.Millisecond, limit: 5 * time.Second}
-	if r.o.Quick {
-		r.timing = timing{rounds: 5, sample: time.Millisecond, limit: quickLimit}
+func newRunner(ctx context.Context, o Options) *runner {
+	r := &runner{
+		ctx: ctx, o: o, report: &Report{Config: map[string]string{}, Notes: []string{}, Rows: []Row{}},
+		rounds: 7, sample: 20 * time.Millisecond, rest: 50 * time.Millisecond, limit: 5 * time.Second,
+		rates: map[string]float64{},
 	}
-	if r.o.Rounds != 0 {
-		r.rounds = r.o.Rounds
+	if o.Quick {
+		r.rounds, r.sample, r.rest, r.limit = 5, time.Millisecond, 0, quickLimit
 	}
-	r.steady = r.o.Steady
-	if r.o.Types == nil {
+	r.rounds = cmp.Or(o.Rounds, r.rounds)
+	r.o.Limit = cmp.Or(o.Limit, 20*time.Minute)
+	r.deadline = time.Now().Add(r.o.Limit)
+	if o.Only == nil {
+		r.o.Only = Groups()[:3]
+	}
+	if o.Types == nil {
 		r.o.Types = element.Types()
 	}
-	if r.o.Limit == 0 {
-		r.o.Limit = 20 * time.Minute
+	if o.open == nil {
+		r.o.open = r.openPeers
 	}
-	if r.o.open == nil {
-		r.o.open = openLibraries
-	}
+	return r
 }
 
 func (r *runner) openAll() (err error) {
 	if r.s, err = linalg.Open(r.o.Backend); err != nil {
 		return err
 	}
-	r.report.Device = r.s.Info()
-	r.report.Tuning = tuningOf(&r.report.Device)
-	if !r.report.Device.Host {
+	if !r.s.Info().Host {
 		if r.host, err = linalg.Open("cpu"); err != nil {
 			r.s.Close()
 			return err
 		}
-		info := r.host.Info()
-		r.report.CPU = &info
 	}
 	if r.twin, err = openTwin(r.s.Info()); err != nil {
 		r.note("the same GPU through OpenCL: left out: %v", err)
 	}
 	if r.o.Peers {
-		r.libs = r.o.open(r.s.Info(), runtime.GOMAXPROCS(0))
-	}
-	for _, l := range r.libs {
-		r.report.Peers = append(r.report.Peers, l.info)
+		r.peers = r.o.open(r.s.Info())
 	}
 	return nil
 }
 
-// tuningOf says where the parameters for a device come from.
-func tuningOf(info *backend.Info) string {
-	t, _, err := tuning.User()
-	if err != nil || t.Find(info) == nil {
-		return "the program's own"
+// openTwin opens the OpenCL device that is the same GPU as one of CUDA's. It is nil for other
+// devices.
+func openTwin(info backend.Info) (*linalg.Session, error) {
+	if info.Driver != "cuda" {
+		return nil, nil
 	}
-	d := t.Find(info)
-	return fmt.Sprintf("the user's tuning file, of %s by tandem %s", d.Date.Format(time.DateOnly), d.Tandem)
+	return openOpenCL(func(i backend.Info) bool { return i.GPU && i.Name == info.Name })
 }
 
-// openTwin opens the OpenCL device that is the same GPU as one of CUDA's. It is nil for other
-// devices, and where OpenCL has no GPU of that name.
-func openTwin(info backend.Info) (*linalg.Session, error) {
+// openOpenCL opens the first OpenCL device that is the one.
+func openOpenCL(is func(backend.Info) bool) (*linalg.Session, error) {
 	d := backend.Lookup("opencl")
-	if info.Driver != "cuda" || d == nil {
-		return nil, nil
+	if d == nil {
+		return nil, errors.New("this program has no OpenCL")
 	}
 	infos, err := d.Devices()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("there is no OpenCL device: %w", err)
 	}
 	for _, i := range infos {
-		if i.GPU && i.Name == info.Name {
+		if is(i) {
 			return linalg.Open("opencl:" + strconv.Itoa(i.Index))
 		}
 	}
-	return nil, fmt.Errorf("OpenCL has no %s", info.Name)
+	return nil, errors.New("no OpenCL device is the same")
 }
 
-// An other is a device that the device is compared with.
-type other struct {
+// A device is a session, and what its contender is called.
+type device struct {
 	name string
 	s    *linalg.Session
 }
 
-func (r *runner) others() (list []other) {
-	if r.twin != nil {
-		list = append(list, other{nameTwin, r.twin})
-	}
-	if r.host != nil {
-		list = append(list, other{nameCPU, r.host})
-	}
-	return list
+// devices are the one that is measured, and those that it is compared with.
+func (r *runner) devices() []device {
+	all := []device{{nameFast, r.s}, {nameTwin, r.twin}, {nameCPU, r.host}}
+	return slices.DeleteFunc(all, func(d device) bool { return d.s == nil })
 }
 
 func (r *runner) closeAll() {
-	for _, l := range r.libs {
-		if l.close != nil {
-			l.close()
+	for _, p := range r.peers {
+		if p.close != nil {
+			p.close()
 		}
 	}
-	for _, o := range r.others() {
-		o.s.Close()
+	for _, d := range r.devices() {
+		d.s.Close()
 	}
-	r.s.Close()
 }
 
-// experiments runs everything but the first calls.
-func (r *runner) experiments() error {
-	types, shapes := r.supported(), r.shapes()
-	r.done, r.steps = 0, r.count(types, len(shapes))
-	if r.measures(partTransposes) {
-		if err := r.copyPeak(); err != nil {
-			return err
+// all measures all rows.
+func (r *runner) all() error {
+	gonumblas.Use(r.s)
+	defer gonumblas.Restore()
+	var list []*task
+	for _, g := range groups {
+		if !slices.Contains(r.o.Only, g.name) {
+			continue
 		}
-		for _, t := range types {
-			if err := r.moves(t); err != nil {
-				return err
+		for _, t := range r.o.Types {
+			info := r.s.Info()
+			rows := g.of(t)
+			switch {
+			case rows == nil:
+				r.note("%s: not measured in %s", g.name, t)
+			case !kernels.Supports(&info, t):
+				r.note("%s: the device does not keep the numerics contract in it (%s)", t, info.Note)
+			default:
+				for _, row := range rows(r) {
+					row.Group, row.Type = cmp.Or(row.Group, g.name), t.String()
+					list = append(list, row)
+				}
 			}
 		}
 	}
-	for _, t := range types {
-		if r.measures(partCalls) {
-			if err := in(t).smallCalls(r); err != nil {
-				return err
-			}
-		}
-		if r.measures(partProducts) {
-			if err := r.products(t, shapes); err != nil {
-				return err
-			}
+	for i, t := range list {
+		r.tell(t.Title(), float64(i)/float64(len(list)))
+		if err := r.row(t); err != nil {
+			return err
 		}
 	}
-	r.step("done")
+	r.tell("done", 1)
 	return nil
 }
 
-// measures tells whether a part is to be measured.
-func (r *runner) measures(part string) bool {
-	return r.o.Only == nil || slices.Contains(r.o.Only, part)
+func (r *runner) tell(what string, fraction float64) {
+	if r.o.Progress != nil {
+		r.o.Progress(what, fraction)
+	}
 }
-
-// supported are the types that the device keeps the contract in.
-func (r *runner) supported() (list []element.Type) {
-	for _, t := range r.o.Types {
-		if kernels.Supports(ptr(r.s.Info()), t) {
-			list = append(list, t)
-		} else {
-			r.note("%s: the device does not keep the numerics contract in it (%s)", t, r.s.Info().Note)
-		}
-	}
-	return list
-}
-
-// count is how many steps the experiments have.
-func (r *runner) count(types []element.Type, shapes int) (n int) {
-	if r.measures(partTransposes) {
-		n++ // copies
-	}
-	for _, t := range types {
-		if r.measures(partTransposes) {
-			n += len(r.transposeSizes(t)) + 2*len(r.elementwiseSizes())
-		}
-		if r.measures(partCalls) {
-			n++
-		}
-		if r.measures(partProducts) {
-			n += 1 + shapes
-		}
-	}
-	return n
-}
-
-// moves measures transposes, and elementwise operations.
-func (r *runner) moves(t element.Type) error {
-	for _, n := range r.transposeSizes(t) {
-		if err := in(t).transposes(r, n); err != nil {
-			return err
-		}
-	}
-	for _, n := range r.elementwiseSizes() {
-		if err := in(t).elementwise(r, n); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (r *runner) products(t element.Type, shapes []shape) error {
-	if r.step("peak of multiply-adds in " + t.String()) {
-		if err := r.multiplyAddPeak(t); err != nil {
-			return err
-		}
-	}
-	if shapes[0].m > 256 {
-		if err := in(t).probe(r); err != nil {
-			return err
-		}
-	}
-	for _, d := range shapes {
-		measure := in(t).products
-		if d.count > 0 {
-			measure = in(t).batches
-		}
-		if err := measure(r, d); err != nil {
-			return err
-		}
-	}
-	if !r.isOver() { // the processor may be faster now than it was before the products
-		if err := r.multiplyAddPeak(t); err != nil {
-			return err
-		}
-	}
-	r.setOfPeak(t)
-	return nil
-}
-
-func ptr[T any](v T) *T { return &v }
 
 func (r *runner) note(format string, v ...any) {
 	r.report.Notes = append(r.report.Notes, fmt.Sprintf(format, v...))
 }
 
-// isOver tells whether the time limit is.
-func (r *runner) isOver() bool { return !time.Now().Before(r.deadline) }
+// A task is a row to measure, and what computes it.
+type task struct {
+	Row
+	measure.Result
+	arrays int     // how many there are on a device, for want of memory
+	bytes  float64 // of each
+	probe  bool    // it is measured once, to find out rates, and not reported
 
-// step tells the progress, and whether there is time for what begins.
-func (r *runner) step(what string) bool {
-	if r.o.Progress != nil {
-		r.o.Progress(what, float64(r.done)/float64(max(r.steps, 1)))
-	}
-	r.done++
-	if !r.isOver() {
-		return true
-	}
-	if what != "done" {
-		r.note("%s: left out, as the time limit of %v is over", what, r.o.Limit)
-	}
-	return false
+	ready      func(t *task) error // makes what follows, when its turn comes
+	contenders []*measure.Contender
+	calls      []call    // of libraries in this process, to the same memory
+	numPy      string    // a statement that computes c, of the operands; "": none
+	operands   []operand // as NumPy calls them
+	out        []byte    // the result, for NumPy's c
+	gemm       *gemm     // the product that it is, for libraries on devices; nil: it is none
+	free       []func()
 }
 
-// A shape is that of a product, or of a batch of count products.
-type shape struct{ m, n, k, count int }
+// A call is a library's function.
+type call struct {
+	name string
+	run  func(runs int) error
+}
 
-// shapes are squares and, unless the user chose sizes, one shape off every tile, thin ones and a
-// batch.
-func (r *runner) shapes() (list []shape) {
-	gpu := r.s.Info().GPU
-	squares, odd := []int{8, 16, 32, 64, 128, 256, 1024, 2048}, shape{m: 1023, n: 2049, k: 517}
-	long, batch := 2048, shape{64, 64, 64, 256}
+func (t *task) add(list ...*measure.Contender) { t.contenders = append(t.contenders, list...) }
+
+// row measures a row, unless there is no time or no memory for it, and reports it.
+func (r *runner) row(t *task) error {
+	if !time.Now().Before(r.deadline) {
+		r.note("%s: left out, as the time limit of %v is over", t.Title(), r.o.Limit)
+		return nil
+	}
+	if !r.fits(t.arrays, t.bytes) {
+		r.note("%s: left out, as it does not fit the memory", t.Title())
+		return nil
+	}
+	defer func() {
+		for _, c := range t.contenders {
+			if c.Close != nil {
+				c.Close()
+			}
+		}
+		for _, free := range t.free {
+			free()
+		}
+	}()
+	err := t.ready(t)
 	switch {
-	case r.o.Quick:
-		squares, odd, long, batch = []int{32, 100}, shape{m: 65, n: 131, k: 33}, 70, shape{9, 10, 11, 5}
-	case gpu:
-		squares, long, batch = []int{64, 256, 1024, 2048, 4096, 8192, 16384}, 8192, shape{64, 64, 64, 4096}
+	case r.ctx.Err() != nil:
+		return r.ctx.Err()
+	case errors.Is(err, backend.ErrOutOfMemory) || errors.Is(err, errors.ErrUnsupported):
+		r.note("%s: left out: %v", t.Title(), err)
+		return nil
+	case err != nil:
+		t.Entries = []Entry{{Name: nameFast, Status: Failed, Note: err.Error()}}
+	default:
+		r.askPeers(t)
+		if r.o.By != nil && !t.probe {
+			t.contenders = slices.DeleteFunc(t.contenders,
+				func(c *measure.Contender) bool { return !slices.Contains(r.o.By, c.Name) })
+		}
+		err = r.measure(t)
 	}
-	if r.o.Sizes != nil {
-		squares = r.o.Sizes
+	if r.ctx.Err() == nil {
+		err = nil // a failure, which the row has
 	}
-	for _, n := range squares {
-		list = append(list, shape{m: n, n: n, k: n})
+	if t.probe || !slices.ContainsFunc(t.Entries, func(e Entry) bool { return e.Status != Skipped }) {
+		return err
 	}
-	if r.o.Sizes != nil {
-		return list
-	}
-	list = append(list, odd)
-	for _, thin := range []int{1, 8} {
-		list = append(list, shape{m: thin, n: long, k: long}, shape{m: long, n: thin, k: long})
-	}
-	return append(list, batch)
+	return cmp.Or(r.add(t.Row), err)
 }
 
-// transposeSizes are the n of the transposes: of one type, int32 if that is measured, several.
-func (r *runner) transposeSizes(t element.Type) []int {
-	first := r.o.Types[0]
-	if slices.Contains(r.o.Types, element.Int32) {
-		first = element.Int32
+// askPeers adds what other libraries compute.
+func (r *runner) askPeers(t *task) {
+	for _, p := range r.peers {
+		if p.contender == nil {
+			continue
+		}
+		c, err := p.contender(t)
+		if err != nil {
+			c = &measure.Contender{Name: p.name, Check: func() (measure.Check, error) { return measure.Check{}, err }}
+		}
+		if c != nil {
+			c.Peer = true
+			t.add(c)
+		}
 	}
-	if r.o.Sizes == nil && !r.o.Quick && t == first {
-		return []int{4096, 8192, 16384}
-	}
-	return r.elementwiseSizes()
 }
 
-func (r *runner) elementwiseSizes() []int {
+// measure checks the contenders, takes samples of those that are right, by turns, and notes them in
+// the row's entries. The error is that of ctx; entries then have the samples until then.
+func (r *runner) measure(t *task) error {
+	t.Entries = make([]Entry, len(t.contenders))
+	var live []int
+	for i, c := range t.contenders {
+		t.Entries[i] = Entry{Name: c.Name, Peer: c.Peer, Status: Skipped, Note: "interrupted", Seconds: []float64{}}
+		if r.ctx.Err() != nil {
+			continue
+		}
+		if r.prepare(t, c, &t.Entries[i]); t.Entries[i].Status == OK {
+			live = append(live, i)
+		}
+	}
+	runtime.GC() // what the checks used should not be collected during the samples
+	rounds := r.rounds
+	if t.probe {
+		rounds = 1
+	}
+	for round := range rounds {
+		for j := range live {
+			i := live[(round+j)%len(live)] // each round begins with another one
+			if e := &t.Entries[i]; r.ctx.Err() == nil && e.Status == OK {
+				r.take(t.contenders[i], e)
+			}
+		}
+	}
+	for _, i := range live {
+		if e := &t.Entries[i]; len(e.Seconds) == 0 && e.Status == OK {
+			e.Status, e.Note = Skipped, "interrupted"
+		} else if e.Status == OK && t.Work >= 1e7 { // smaller ones say little of larger ones
+			r.rates[t.kind()+e.Name] = t.Work / e.Median()
+		}
+	}
+	return r.ctx.Err()
+}
+
+// kind is what rows have in common whose contenders are as fast as each other's.
+func (t *task) kind() string { return t.Type + " " + t.Name + " " }
+
+// prepare checks a contender, and finds how many runs make a sample.
+func (r *runner) prepare(t *task, c *measure.Contender, e *Entry) {
+	limit := r.limit
+	if c.Limit > 0 {
+		limit = min(limit, c.Limit)
+	}
+	fail := func(status, format string, v ...any) { e.Status, e.Note = status, fmt.Sprintf(format, v...) }
+	// What runs on a device cannot be ended: what will last too long does not begin.
+	if rate := r.rates[t.kind()+c.Name]; rate > 0 && t.Work/rate > limit.Seconds() {
+		fail(Skipped, "a run would take about %s, by its rate at another size; the limit is %v",
+			formatTime(t.Work/rate), limit)
+		return
+	}
+	check, err := c.Check()
+	if err != nil {
+		fail(Failed, "%v", err)
+		return
+	}
+	if check.Wrong > 0 || check.Elements == 0 {
+		fail(Wrong, "%d of %d elements are wrong", check.Wrong, check.Elements)
+		return
+	}
+	e.Differ = float64(check.Differ) / float64(check.Elements)
+	runs, first, err := c.Enough(r.sample, limit)
 	switch {
-	case r.o.Sizes != nil:
-		return r.o.Sizes
-	case r.o.Quick:
-		return []int{256}
+	case err != nil:
+		fail(Failed, "%v", err)
+	case first > limit:
+		fail(Skipped, "a run takes longer than %v", limit)
+	default:
+		e.Status, e.Note, e.Runs = OK, "", runs
 	}
-	return []int{4096}
+}
+
+// take adds a sample. Before it the process rests, as threads of some libraries spin for a while
+// after a call.
+func (r *runner) take(c *measure.Contender, e *Entry) {
+	time.Sleep(r.rest)
+	d, err := c.Take(e.Runs)
+	if err != nil {
+		e.Status, e.Note, e.Seconds = Failed, err.Error(), []float64{}
+		return
+	}
+	e.Seconds = append(e.Seconds, d.Seconds()/float64(e.Runs))
 }
 
 // fits tells whether arrays of so many bytes each fit the device, and as many the host, with room
 // to spare.
 func (r *runner) fits(arrays int, bytes float64) bool {
 	d := r.s.Info()
-	if d.MaxAlloc > 0 && bytes > float64(d.MaxAlloc) {
-		return false
-	}
 	total := float64(arrays) * bytes
-	if d.Memory > 0 && total > 0.8*float64(d.Memory) {
+	if d.MaxAlloc > 0 && bytes > float64(d.MaxAlloc) || d.Memory > 0 && total > 0.8*float64(d.Memory) {
 		return false
 	}
 	if r.host == nil || d.UnifiedMemory {
 		total *= 2
 	}
-	memory := float64(backend.HostInfo().Memory)
-	return memory == 0 || total <= 0.6*memory
+	memory := cmp.Or(float64(backend.HostInfo().Memory), math.Inf(1))
+	return total <= 0.6*memory
 }
 
-func machine() Machine {
-	kernel, _ := os.ReadFile("/proc/sys/kernel/osrelease")
-	return Machine{
-		OS: runtime.GOOS, Arch: runtime.GOARCH, Kernel: strings.TrimSpace(string(kernel)), CPU: backend.HostInfo().Name,
-		Cores:      runtime.NumCPU(),
-		GoMaxProcs: runtime.GOMAXPROCS(0), InstructionSet: host.InstructionSet(), Go: runtime.Version(),
+// sizes are those of the options, or what is usual.
+func (r *runner) sizes(quick []int, usual ...int) []int {
+	switch {
+	case r.o.Sizes != nil:
+		return r.o.Sizes
+	case r.o.Quick:
+		return quick
 	}
-}
-
-// loadAverage is the system's, over 1, 5 and 15 minutes; empty where it has none.
-func loadAverage() []float64 {
-	text, err := os.ReadFile("/proc/loadavg")
-	if err != nil {
-		return []float64{}
-	}
-	return parseLoad(string(text))
-}
-
-func parseLoad(text string) []float64 {
-	list := []float64{}
-	for _, f := range strings.Fields(text)[:min(3, len(strings.Fields(text)))] {
-		v, err := strconv.ParseFloat(f, 64)
-		if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
-			return []float64{}
-		}
-		list = append(list, v)
-	}
-	return list
-}
-
-// version is the program's: of its module, with the revision where it was built from a repository.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	v := info.Main.Version
-	for _, s := range info.Settings {
-		switch {
-		case s.Key == "vcs.revision":
-			v += " " + s.Value
-		case s.Key == "vcs.modified" && s.Value == "true":
-			v += " with changes"
-		}
-	}
-	return strings.TrimSpace(v)
+	return usual
 }

@@ -3,10 +3,10 @@ package bench
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"encoding/xml"
 	"errors"
 	"io"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +14,7 @@ import (
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/backend/backendtest"
+	"github.com/tandem-gpu/tandem/bench/internal/measure"
 	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/internal/racetest"
 )
@@ -37,138 +38,46 @@ func small(backend string) Options {
 	}
 }
 
+// mustRun runs and checks that what was written at once is the report.
 func mustRun(t *testing.T, o Options) *Report {
 	t.Helper()
+	var lines, table bytes.Buffer
+	o.Lines, o.Table = &lines, &table
 	r, err := Run(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
+	checkWritten(t, r, &lines, &table)
+	checkPlots(t, r)
 	return r
 }
 
-// A whole run: every contender is there, is right, and has all its samples.
-func TestRun(t *testing.T) {
-	defer func(quick, textbook time.Duration) { quickLimit, textbookLimit = quick, textbook }(quickLimit, textbookLimit)
-	quickLimit, textbookLimit = time.Minute, time.Minute
-	onBackends(t, func(t *testing.T, name string) {
-		if name == "cpu" && racetest.Enabled {
-			t.Skip("work-items would be goroutines for a minute; opencl takes the same paths")
-		}
-		o := small(name)
-		o.Types, o.Peers = nil, true
-		last := 0.0
-		o.Progress = func(what string, fraction float64) {
-			if what == "" || fraction < last || fraction > 1 {
-				t.Errorf("progress %q, %v after %v", what, fraction, last)
-			}
-			last = fraction
-		}
-		r := mustRun(t, o)
-		if last != 1 {
-			t.Errorf("the last progress is %v", last)
-		}
-		if bad := r.Failures(); len(bad) > 0 {
-			t.Errorf("failures: %q", bad)
-		}
-		if len(r.Products) != 3 || len(r.Transposes) != 9 || len(r.SmallCalls) != 3 || len(r.FirstCalls) != 1 ||
-			len(r.Peaks) != 4 {
-			t.Fatalf("%d products, %d transposes, %d small calls, %d first calls, %d peaks; notes %q",
-				len(r.Products), len(r.Transposes), len(r.SmallCalls), len(r.FirstCalls), len(r.Peaks), r.Notes)
-		}
-		want := []string{nameNaive, nameTiled, nameFast, nameHost}
-		if name != "cpu" {
-			want = append(want, nameCPU)
-		}
-		for _, p := range r.Peaks {
-			// before the products and after them
-			if want := 2 * r.Method.Rounds; p.Rate > 0 && p.What != "copy" && len(p.Seconds) != want {
-				t.Errorf("the peak of %s has %d samples, want %d", p.What, len(p.Seconds), want)
-			}
-		}
-		for _, row := range r.Products {
-			checkRow(t, &row, r.Method.Rounds, want)
-			if e := row.find(nameFast); r.peak(row.Type) > 0 && e.OfPeak <= 0 {
-				t.Errorf("%s: %v of the peak", row.Title(), e.OfPeak)
-			}
-			if row.Type != "int32" && row.find("gonum") == nil {
-				t.Errorf("%s: no gonum", row.Title())
-			}
-		}
-		want = []string{nameNaive, nameTiled, nameFast, nameCopy}
-		if !r.Device.GPU {
-			want = append(want, nameMemcpy)
-		}
-		checkRow(t, &r.Transposes[0], r.Method.Rounds, want)
-		checkReport(t, r)
-	})
-}
-
-func checkRow(t *testing.T, row *Row, rounds int, names []string) {
+func checkWritten(t *testing.T, r *Report, lines, table *bytes.Buffer) {
 	t.Helper()
-	for _, name := range names {
-		if row.find(name) == nil {
-			t.Errorf("%s has no figures of %s: %+v", row.Title(), name, row.Entries)
-		}
-	}
-	for _, e := range row.Entries {
-		if e.Status != OK {
-			continue
-		}
-		if len(e.Seconds) != rounds || e.Check == nil || e.Check.Elements == 0 || e.Rate <= 0 || e.Runs < 1 ||
-			e.Time == nil {
-			t.Errorf("%s, %s: %+v", row.Title(), e.Name, e)
-		}
-		if !e.Peer && e.Check.Differ != 0 {
-			t.Errorf("%s, %s: %d other bits", row.Title(), e.Name, e.Check.Differ)
-		}
-	}
-}
-
-// checkReport writes a report in all ways.
-func checkReport(t *testing.T, r *Report) {
-	t.Helper()
-	text, err := json.Marshal(r)
+	read, err := Read(lines)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var again Report
-	if err := json.Unmarshal(text, &again); err != nil {
-		t.Fatal(err)
-	}
-	if second, err := json.Marshal(&again); err != nil || !bytes.Equal(text, second) {
-		t.Errorf("read again it is another report (%v):\n%s\n%s", err, text, second)
-	}
-	var fields map[string]any
-	if err := json.Unmarshal(text, &fields); err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{
-		"format", "command", "date", "seconds", "version", "machine", "method", "device", "tuning", "peers", "peaks",
-		"first_calls", "small_calls",
-		"products", "transposes", "scaling", "notes", "load_average_at_start", "load_average_at_end",
-	} {
-		if v, ok := fields[name]; !ok || v == nil {
-			t.Errorf("the JSON has no %s", name)
+	figures := 0
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		if !strings.Contains(table.String(), "| "+row.Title()+" |") &&
+			!strings.Contains(table.String(), "| "+row.Title()+", ") {
+			t.Errorf("the table has no %s", row.Title())
+		}
+		if row.main() == nil {
+			continue
+		}
+		if figures++; figures > len(read.Rows) {
+			t.Fatalf("%d rows were written", len(read.Rows))
+		}
+		if got := read.Rows[figures-1]; got.Title() != row.Title() || len(got.main().Seconds) != len(row.main().Seconds) {
+			t.Errorf("%+v was written as %+v", row, got)
 		}
 	}
-	m := r.Machine
-	if m.CPU == "" || m.Cores < 1 || m.Go == "" || m.InstructionSet == "" || r.Device.Name == "" ||
-		r.Device.Version == "" || time.Since(r.Date) > time.Hour {
-		t.Errorf("%+v, %+v, %v", m, r.Device, r.Date)
+	if s := table.String(); strings.Contains(s, "NaN") || strings.Contains(s, "Inf") {
+		t.Errorf("the table has numbers that are none:\n%s", s)
 	}
-	var table bytes.Buffer
-	if err := r.WriteText(&table); err != nil {
-		t.Fatal(err)
-	}
-	for _, row := range slices.Concat(r.Products, r.Transposes) {
-		if !strings.Contains(table.String(), row.Title()+"\n") {
-			t.Errorf("the text has no %s", row.Title())
-		}
-	}
-	if strings.Contains(table.String(), "NaN") || strings.Contains(table.String(), "Inf") {
-		t.Errorf("the text has numbers that are none:\n%s", &table)
-	}
-	checkPlots(t, r)
 }
 
 func checkPlots(t *testing.T, r *Report) {
@@ -177,14 +86,10 @@ func checkPlots(t *testing.T, r *Report) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	known := PlotFiles(element.Types())
 	for _, p := range plots {
 		var b bytes.Buffer
 		if err := p.Write(&b); err != nil {
 			t.Fatal(err)
-		}
-		if !slices.Contains(known, p.File) {
-			t.Errorf("%s is not in PlotFiles", p.File)
 		}
 		if s := b.String(); !strings.Contains(s, "<svg") || !strings.Contains(s, "Tandem "+nameFast) &&
 			p.File != "roofline.svg" || strings.Contains(s, "NaN") || strings.Contains(s, ".00<") {
@@ -198,26 +103,161 @@ func checkPlots(t *testing.T, r *Report) {
 			}
 		}
 	}
-	if len(r.Products) > 0 && len(r.Transposes) > 0 && len(plots) < 2 {
-		t.Errorf("only %d plots", len(plots))
+}
+
+// patient gives slow machines time, until the test ends.
+func patient(t *testing.T) {
+	quick, textbook := quickLimit, textbookLimit
+	t.Cleanup(func() { quickLimit, textbookLimit = quick, textbook })
+	quickLimit, textbookLimit = time.Minute, time.Minute
+}
+
+// titles are those of a group's rows.
+func (r *Report) titles(group string) (list []string) {
+	for i := range r.Rows {
+		if r.Rows[i].Group == group {
+			list = append(list, r.Rows[i].Title())
+		}
+	}
+	return list
+}
+
+// A whole run: every contender is there, is right, and has all its samples.
+func TestRun(t *testing.T) {
+	patient(t)
+	onBackends(t, func(t *testing.T, name string) {
+		if name == "cpu" && racetest.Enabled {
+			t.Skip("work-items would be goroutines for a minute; opencl takes the same paths")
+		}
+		o := small(name)
+		o.Types, o.Peers, o.Rounds = nil, true, 3
+		last := 0.0
+		o.Progress = func(what string, fraction float64) {
+			if what == "" || fraction < last || fraction > 1 {
+				t.Errorf("progress %q, %v after %v", what, fraction, last)
+			}
+			last = fraction
+		}
+		r := mustRun(t, o)
+		if bad := r.Failures(); len(bad) > 0 || last != 1 {
+			t.Errorf("failures: %q; the last progress is %v", bad, last)
+		}
+		for group, n := range map[string]int{"products": 3, "transposes": 9, "calls": 6} {
+			if got := r.titles(group); len(got) != n {
+				t.Errorf("%s: %q, notes %q", group, got, r.Notes)
+			}
+		}
+		for i := range r.Rows {
+			row := &r.Rows[i]
+			checkRow(t, row, 3)
+			var want []string
+			switch row.Name {
+			case "product":
+				want = []string{nameNaive, nameTiled, nameFast, nameHost, nameInto}
+				if row.Type != "int32" {
+					want = append(want, "gonum")
+				}
+				if e := row.find(nameFast); r.peak(nameMultiplyAdd, row.Type) > 0 && e != nil && r.ofPeak(row) <= 0 {
+					t.Errorf("%s: no part of the peak", row.Title())
+				}
+			case "transpose":
+				want = []string{nameNaive, nameTiled, nameFast, nameCopy, nameMemcpy}
+			}
+			if name != "cpu" && want != nil {
+				want = append(want, nameCPU)
+			}
+			for _, name := range want {
+				if row.find(name) == nil {
+					t.Errorf("%s has no figures of %s: %+v", row.Title(), name, row.Entries)
+				}
+			}
+		}
+	})
+}
+
+func checkRow(t *testing.T, row *Row, rounds int) {
+	t.Helper()
+	for _, e := range row.Entries {
+		if e.Status != OK {
+			t.Errorf("%s, %s: %s: %s", row.Title(), e.Name, e.Status, e.Note)
+		} else if len(e.Seconds) != rounds || e.Runs < 1 || !(e.Median() > 0) {
+			t.Errorf("%s, %s: %+v", row.Title(), e.Name, e)
+		}
+		if !e.Peer && e.Differ != 0 && row.Group != "blas" && row.Group != "lapack" {
+			t.Errorf("%s, %s: other bits in %v", row.Title(), e.Name, e.Differ)
+		}
 	}
 }
 
-// planted makes a library whose result f spoils.
-func planted(name string, f func(p problem[float32]) (*job, error)) *library {
-	return &library{info: PeerInfo{Name: name, Loaded: true}, place: "host", float32: f}
+// Every function of every group is right beside those of all other libraries, and has all its
+// samples. On the cpu device scaling has a contender for each number of threads.
+func TestGroups(t *testing.T) {
+	patient(t)
+	const threads = 3
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(threads))
+	r := mustRun(t, Options{Backend: "cpu", Only: Groups()[3:], Peers: true, Quick: true, Rounds: 2})
+	if bad := r.Failures(); len(bad) > 0 {
+		t.Errorf("failures: %q", bad)
+	}
+	if got := runtime.GOMAXPROCS(0); got != threads {
+		t.Errorf("GOMAXPROCS is %d, was %d", got, threads)
+	}
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		checkRow(t, row, 2)
+		if row.Group == "scaling" && (row.find("fast, threads: 1") == nil || row.find("fast, threads: 3") == nil) {
+			t.Errorf("%s: %+v", row.Title(), row.Entries)
+		} else if row.Group != "scaling" && row.find(nameFast) == nil {
+			t.Errorf("%s: Tandem has no figures", row.Title())
+		}
+	}
+	for group, title := range map[string]string{
+		"blas": "float32 gemv 40x40", "lapack": "float64 SVD 70x70", "arrays": "float64 sum of rows 20x20",
+		"scaling": "int32 product 33x33x33",
+	} {
+		if !slices.Contains(r.titles(group), title) {
+			t.Errorf("%s has no %s", group, title)
+		}
+	}
+	if len(r.titles("products")) > 0 {
+		t.Error("there is more than was asked for")
+	}
 }
 
-// right multiplies as gonum does, and then spoils the result.
-func right(p problem[float32], spoil func()) (*job, error) {
-	j, err := gonumBLAS().float32(p)
-	run := j.run
-	j.run = func(runs int) error {
-		err := run(runs)
-		spoil()
-		return err
-	}
-	return j, err
+// Without sizes of the user's a run has thin products and a batch.
+func TestShapes(t *testing.T) {
+	racetest.Skip(t, "others have its goroutines")
+	patient(t)
+	onBackends(t, func(t *testing.T, name string) {
+		o := small(name)
+		o.Sizes, o.Types, o.Peers, o.Only = nil, []element.Type{element.Float32}, true, []string{"products"}
+		r := mustRun(t, o)
+		want := []string{
+			"float32 product 32x32x32", "float32 product 100x100x100", "float32 product 65x33x131",
+			"float32 product 1x70x70", "float32 product 70x70x1", "float32 product 8x70x70", "float32 product 70x70x8",
+			"float32 batch of 5 products 9x11x10",
+		}
+		if got := r.titles("products"); !slices.Equal(got, want) || len(r.Failures()) > 0 {
+			t.Errorf("%q; failures %q", got, r.Failures())
+		}
+		batch := r.Rows[slices.IndexFunc(r.Rows, func(row Row) bool { return row.Title() == want[7] })]
+		if batch.Work != 2*5*9*10*11 || batch.find(nameEach) == nil || batch.find("gonum") == nil {
+			t.Errorf("the batch is %+v", batch)
+		}
+	})
+}
+
+// planted multiplies as gonum does, and then spoils the result.
+func planted(name string, spoil func(g *gemm) error) *peer {
+	return &peer{name: name, contender: func(t *task) (*measure.Contender, error) {
+		if t.gemm == nil {
+			return nil, nil
+		}
+		i := slices.IndexFunc(t.calls, func(c call) bool { return c.name == "gonum" })
+		return t.Contender(name, func(runs int) error {
+			return errors.Join(t.calls[i].run(runs), spoil(t.gemm))
+		}, nil, nil), nil
+	}}
 }
 
 // The result of a library is checked: what is wrong has no figures anywhere, and is no failure of
@@ -226,159 +266,129 @@ func TestWrongPeers(t *testing.T) {
 	racetest.Skip(t, "others have its goroutines")
 	closed := 0
 	o := small("cpu")
-	o.Peers, o.Types, o.Sizes = true, []element.Type{element.Float32}, []int{24, 20}
-	o.open = func(backend.Info, int) []*library {
-		list := []*library{
-			planted("right", func(p problem[float32]) (*job, error) { return right(p, func() {}) }),
-			planted("one-off", func(p problem[float32]) (*job, error) {
-				return right(p, func() { p.c[len(p.c)-1] += 0.01 })
+	o.Peers, o.Types, o.Sizes, o.Only = true, []element.Type{element.Float32}, []int{24, 20}, []string{"products"}
+	o.open = func(backend.Info) []*peer {
+		list := []*peer{
+			planted("right", func(*gemm) error { return nil }),
+			planted("one-off", func(g *gemm) error { backend.Elems[float32](g.c)[len(g.c)/4-1] += 0.01; return nil }),
+			planted("idle", func(g *gemm) error {
+				measure.Fill(backend.Elems[float32](g.c), measure.Poison[float32]())
+				return nil
 			}),
-			planted("idle", func(p problem[float32]) (*job, error) {
-				return &job{run: func(int) error { return nil }}, nil
-			}),
-			planted("broken", func(p problem[float32]) (*job, error) { return nil, errors.New("no room") }),
-			planted("failing", func(p problem[float32]) (*job, error) {
-				return &job{run: func(int) error { return errors.New("status -5") }, close: func() { closed++ }}, nil
-			}),
+			planted("failing", func(*gemm) error { return errors.New("status -5") }),
+			{name: "broken", contender: func(*task) (*measure.Contender, error) { return nil, errors.New("no room") }},
 			absent("missing", errors.New("libmissing.so is not there")),
 		}
-		list[0].close = func() { closed += 100 }
+		list[0].close = func() { closed++ }
 		return list
 	}
-	r := mustRun(t, o)
-	if bad := r.Failures(); len(bad) > 0 {
-		t.Errorf("failures of Tandem: %q", bad)
+	var table strings.Builder
+	o.Table = &table
+	r, err := Run(t.Context(), o)
+	if err != nil || len(r.Failures()) > 0 || closed != 1 {
+		t.Errorf("%v, failures of Tandem: %q, closed %d times", err, r.Failures(), closed)
 	}
-	if closed != 102 {
-		t.Errorf("closed %d, want the library and both of its rows' jobs", closed)
-	}
-	var text bytes.Buffer
-	if err := r.WriteText(&text); err != nil {
-		t.Fatal(err)
-	}
-	for _, row := range r.Products {
+	for _, row := range r.Rows {
+		if row.Group != "products" {
+			continue
+		}
 		for name, status := range map[string]string{
 			"right": OK, "one-off": Wrong, "idle": Wrong, "broken": Failed, "failing": Failed,
 		} {
 			i := slices.IndexFunc(row.Entries, func(e Entry) bool { return e.Name == name })
 			if i < 0 {
 				t.Errorf("%s: no %s", row.Title(), name)
-				continue
-			}
-			e := row.Entries[i]
-			if e.Status != status || !e.Peer {
-				t.Errorf("%s, %s: %s (%s), want %s", row.Title(), name, e.Status, e.Note, status)
-			}
-			if status != OK && (e.Rate != 0 || e.OfPeak != 0 || e.Time != nil || len(e.Seconds) != 0) {
-				t.Errorf("%s, %s has figures: %+v", row.Title(), name, e)
+			} else if e := row.Entries[i]; e.Status != status || !e.Peer || status != OK && len(e.Seconds) != 0 {
+				t.Errorf("%s, %+v, want %s", row.Title(), e, status)
 			}
 		}
 	}
-	for line := range strings.Lines(text.String()) {
-		for _, name := range []string{"one-off", "idle"} {
-			if strings.Contains(line, name+", host") && !strings.Contains(line, "wrong: ") {
-				t.Errorf("a line of a wrong library: %q", line)
-			}
+	for _, want := range []string{
+		"one-off wrong", "one-off: wrong: 1 of ", "failing failed", "missing: not used: libmissing.so is not there",
+	} {
+		if !strings.Contains(table.String(), want) {
+			t.Errorf("the table has no %q:\n%s", want, &table)
 		}
 	}
-	for _, want := range []string{"one-off, host", "wrong: 1 of ", "missing: not used: libmissing.so is not there"} {
-		if !strings.Contains(text.String(), want) {
-			t.Errorf("the text has no %q:\n%s", want, &text)
-		}
-	}
-	checkReport(t, r)
 }
 
 // Tandem's own wrong results and failures are told, those of peers and what was left out are not.
 func TestFailures(t *testing.T) {
-	r := Report{Products: []Row{{Experiment: "product", Type: "float32", M: 1, N: 2, K: 3, Entries: []Entry{
-		{Name: "fast", Status: Wrong, Note: "3 of 9"},
-		{Name: "naive", Status: OK},
-		{Name: "tiled", Status: Skipped},
-		{Name: "gonum", Peer: true, Status: Wrong},
-	}}}, Transposes: []Row{{
-		Experiment: "transpose", Type: "int32", M: 4, N: 5,
-		Entries: []Entry{{Name: "fast", Status: Failed, Note: "lost"}},
-	}}}
+	r := Report{Rows: []Row{
+		{Name: "product", Type: "float32", Size: "1x3x2", Entries: []Entry{
+			{Name: "fast", Status: Wrong, Note: "3 of 9"},
+			{Name: "naive", Status: OK},
+			{Name: "tiled", Status: Skipped},
+			{Name: "gonum", Peer: true, Status: Wrong},
+		}},
+		{Name: "transpose", Type: "int32", Size: "4x5", Entries: []Entry{{Name: "fast", Status: Failed, Note: "lost"}}},
+	}}
 	want := []string{"float32 product 1x3x2, fast: 3 of 9", "int32 transpose 4x5, fast: lost"}
 	if got := r.Failures(); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
 
-// When the time is over, what was left out is said, and the report is whole.
+// When the time is over, what was left out is said.
 func TestLimit(t *testing.T) {
 	o := small("cpu")
 	o.Limit = 1
-	r := mustRun(t, o)
-	if len(r.Products)+len(r.Transposes) != 0 || len(r.Notes) != 1+2*6 {
-		t.Errorf("%d products, %d transposes, notes %q", len(r.Products), len(r.Transposes), r.Notes)
+	if r := mustRun(t, o); len(r.Rows) != 0 || len(r.Notes) != 1+2*(3+3+2)+1 {
+		t.Errorf("%d rows, notes %q", len(r.Rows), r.Notes)
 	}
-	checkReport(t, r)
 }
 
-// The types and sizes that are chosen are all that is measured, and parts can be chosen.
-func TestChosen(t *testing.T) {
-	for _, part := range append(Parts(), "") {
+// An interrupt leaves what was measured until then, and it was written.
+func TestInterrupted(t *testing.T) {
+	for _, after := range []string{"transpose", "product"} {
+		ctx, cancel := context.WithCancel(t.Context())
+		var lines bytes.Buffer
 		o := small("cpu")
-		o.Types, o.Sizes = []element.Type{element.Float64}, []int{16, 24}
-		if part != "" {
-			o.Only = []string{part}
+		o.Lines = &lines
+		o.Progress = func(what string, _ float64) {
+			if strings.Contains(what, after) {
+				cancel()
+			}
 		}
-		all := func(p string) bool { return part == "" || part == p }
-		var last float64
-		o.Progress = func(_ string, fraction float64) { last = fraction }
-		r := mustRun(t, o)
-		if bad := r.Failures(); len(bad) > 0 || last != 1 {
-			t.Errorf("%q: failures %q, progress %v", part, bad, last)
+		r, err := Run(ctx, o)
+		if !errors.Is(err, context.Canceled) || r == nil {
+			t.Fatalf("%v, %+v", err, r)
 		}
-		var got []string
-		for _, row := range append(r.Transposes, r.Products...) {
-			got = append(got, row.Title())
+		read, err := Read(&lines)
+		if err != nil || len(read.titles("products")) != len(r.titles("products")) ||
+			(len(read.titles("products")) > 0) != (after == "transpose") {
+			t.Errorf("%v, %d rows were written, %q", err, len(read.Rows), r.titles("products"))
 		}
-		for _, c := range r.FirstCalls {
-			got = append(got, "first "+c.Type)
-		}
-		for _, c := range r.SmallCalls {
-			got = append(got, "small "+c.Type)
-		}
-		var want []string
-		if all(partTransposes) {
-			want = append(want, "float64 transpose 16x16", "float64 transpose 24x24", "float64 add 16x16",
-				"float64 scale 16x16", "float64 add 24x24", "float64 scale 24x24")
-		}
-		if all(partProducts) {
-			want = append(want, "float64 product 16x16x16", "float64 product 24x24x24")
-		}
-		if all(partCalls) {
-			want = append(want, "first float64", "small float64")
-		}
-		if !slices.Equal(got, want) {
-			t.Errorf("%q: %q, want %q", part, got, want)
-		}
-		checkReport(t, r)
 	}
-	// without sizes one type alone has the large transposes
-	r := &runner{o: Options{Types: []element.Type{element.Float32, element.Float64}}}
-	if a, b := r.transposeSizes(element.Float32), r.transposeSizes(element.Float64); len(a) != 3 || len(b) != 1 {
-		t.Errorf("transposes of %d and %d", a, b)
+}
+
+// The types, sizes and contenders that are chosen are all that is measured.
+func TestChosen(t *testing.T) {
+	o := small("cpu")
+	o.Types, o.Sizes, o.Only = []element.Type{element.Float64}, []int{16, 24}, []string{"transposes"}
+	o.By = []string{nameFast}
+	r := mustRun(t, o)
+	want := []string{
+		"float64 transpose 16x16", "float64 transpose 24x24", "float64 add 16x16", "float64 scale 16x16",
+		"float64 add 24x24", "float64 scale 24x24",
+	}
+	if got := r.titles("transposes"); !slices.Equal(got, want) || len(r.Rows) != len(want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	for _, row := range r.Rows {
+		if len(row.Entries) != 1 || row.Entries[0].Name != nameFast {
+			t.Errorf("%s: %+v", row.Title(), row.Entries)
+		}
 	}
 }
 
 func TestRunErrors(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := Run(ctx, small("cpu")); !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled: %v", err)
-	}
 	if _, err := Run(t.Context(), small("abacus")); !errors.Is(err, backend.ErrNoDevice) {
 		t.Errorf("no such backend: %v", err)
 	}
 	for _, o := range []Options{
 		{Sizes: []int{0}},
-		{Sizes: []int{MaxSize + 1}},
-		{Rounds: 3},
-		{Rounds: 6},
+		{Sizes: []int{measure.MaxSize + 1}},
 		{Rounds: -1},
 		{Limit: -1},
 		{Only: []string{"sums"}},
@@ -390,29 +400,96 @@ func TestRunErrors(t *testing.T) {
 	}
 }
 
-// A contender that is known to be slow is left out before it begins.
-func TestPredict(t *testing.T) {
-	r := &runner{ctx: t.Context(), timing: timing{limit: time.Second}, rates: map[string]float64{"float32 naive": 1e9}}
-	for _, c := range []struct {
-		name string
-		work float64
-		skip bool
-	}{{"naive", 0.9e9, false}, {"naive", 1.1e9, true}, {"tiled", 1e12, false}} {
-		x := &contender{name: c.name}
-		if err := predict[float32](r, x, c.work); err != nil || (x.skip != "") != c.skip {
-			t.Errorf("%s with %v operations: %q, %v", c.name, c.work, x.skip, err)
+// fake is a contender that notes its samples. A sample of it is one run, as that lasts a
+// millisecond.
+func fake(name string, log *[]string) *measure.Contender {
+	return &measure.Contender{
+		Name:  name,
+		Check: func() (measure.Check, error) { return measure.Check{Elements: 1}, nil },
+		Run: func(runs int) error {
+			*log = append(*log, name)
+			time.Sleep(time.Duration(runs) * time.Millisecond)
+			return nil
+		},
+	}
+}
+
+func quickRunner(t *testing.T) *runner {
+	r := newRunner(t.Context(), Options{Quick: true})
+	r.sample, r.limit = time.Nanosecond, 300*time.Millisecond
+	return r
+}
+
+// Contenders take turns, and each round begins with another one.
+func TestInterleaving(t *testing.T) {
+	var log []string
+	x := &task{contenders: []*measure.Contender{fake("a", &log), fake("b", &log)}}
+	if err := quickRunner(t).measure(x); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := strings.Join(log, ""), "ab"+"abbaabbaab"; got != want {
+		t.Errorf("order %q, want %q", got, want)
+	}
+	for i := range x.Entries {
+		if e := &x.Entries[i]; e.Status != OK || len(e.Seconds) != 5 || e.Runs != 1 || e.Median() < 0.001 {
+			t.Errorf("%+v", e)
 		}
+	}
+}
+
+// What is wrong, fails or is left out has no figures, and the others have theirs.
+func TestNoFigures(t *testing.T) {
+	var log []string
+	names := []string{"wrong", "nothing", "failing", "late", "slow", "known", "good"}
+	x := &task{Row: Row{Name: "product", Type: "float32", Work: 1.1e9}}
+	for _, name := range names {
+		x.add(fake(name, &log))
+	}
+	x.contenders[0].Check = func() (measure.Check, error) {
+		return measure.Check{Elements: 10, Wrong: 1, Differ: 1}, nil
+	}
+	x.contenders[1].Check = func() (measure.Check, error) { return measure.Check{}, nil }
+	x.contenders[2].Check = func() (measure.Check, error) { return measure.Check{}, errors.New("out of order") }
+	calls := 0
+	x.contenders[3].Run = func(int) error {
+		if calls++; calls > 3 {
+			return errors.New("worn out")
+		}
+		return nil
+	}
+	x.contenders[4].Run = func(int) error { time.Sleep(600 * time.Millisecond); return nil }
+	r := quickRunner(t)
+	r.rates = map[string]float64{"float32 product known": 1e9, "float32 product good": 1e10}
+	if err := r.measure(x); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []struct{ status, note string }{
+		{Wrong, "1 of 10 elements"},
+		{Wrong, "0 of 0 elements"},
+		{Failed, "out of order"},
+		{Failed, "worn out"},
+		{Skipped, "longer than 300ms"},
+		{Skipped, "would take about 1.1 s"},
+		{OK, ""},
+	} {
+		e := x.Entries[i]
+		if e.Status != want.status || !strings.Contains(e.Note, want.note) || (len(e.Seconds) > 0) != (e.Status == OK) {
+			t.Errorf("%+v; want %s, %q", e, want.status, want.note)
+		}
+	}
+	if slices.Contains(log, "wrong") || slices.Contains(log, "known") {
+		t.Errorf("a contender was measured that must not be: %q", log)
 	}
 }
 
 // What is not installed says so, and names what was looked for.
 func TestAbsent(t *testing.T) {
-	for _, l := range []*library{openCLBlast(backend.Info{Index: 1 << 20}), openCUBLAS(backend.Info{Index: 1 << 20})} {
-		if l.info.Loaded || l.info.Detail == "" || l.float32 != nil || l.float64 != nil || l.close != nil {
-			t.Errorf("%+v", l.info)
-		}
-		if j, err := prepare(l, problem[float32]{}); j != nil || err != nil {
-			t.Errorf("%s: %v, %v", l.info.Name, j, err)
+	none := backend.Info{Index: 1 << 20}
+	for _, p := range []*peer{
+		openForeign("CLBlast", none, newCLBlast), openForeign("cuBLAS", none, newCUBLAS),
+	} {
+		if p.contender != nil || p.detail == "" || p.close != nil {
+			t.Errorf("%+v", p)
 		}
 	}
 }

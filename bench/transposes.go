@@ -1,220 +1,141 @@
 package bench
 
 import (
+	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/bench/internal/measure"
 	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
-// The names of the copies that transposes are compared with.
-const (
-	nameCopy   = "copy on the device"
-	nameMemcpy = "memcpy on all cores"
-)
-
-// transposes measures the transpose of a matrix of n by n, beside copies of as many bytes.
-func transposes[T linalg.Element](r *runner, n int) error {
-	t := element.TypeOf[T]()
-	row := Row{
-		Experiment: "transpose", Type: t.String(), M: n, N: n,
-		Work: 2 * float64(t.Size()) * float64(n) * float64(n), Unit: "GB/s",
+// transposes are those of matrices of n by n, and c = a + b and c = 3*a, all beside copies of as
+// many bytes, and before them the peak of copies. One type, int32 if that is measured, has large
+// ones.
+func transposes[T linalg.Element](r *runner) (list []*task) {
+	first := r.o.Types[0]
+	if slices.Contains(r.o.Types, element.Int32) {
+		first = element.Int32
 	}
-	if !r.step(row.Title()) {
-		return nil
+	large := []int{4096}
+	if element.TypeOf[T]() == first {
+		large = []int{4096, 8192, 16384}
 	}
-	if !r.fits(2, row.Work/2) {
-		r.note("%s: left out, as it does not fit the memory", row.Title())
-		return nil
+	sizes := r.sizes([]int{256}, large...)
+	if r.o.Types[0] == element.TypeOf[T]() {
+		n := slices.Max(r.sizes([]int{256}, 8192))
+		peak := moving(nameCopies, n, 2, 2, func(t *task, m *measure.Move[T]) error {
+			_, err := addCopies(r, t, m)
+			return err
+		})
+		peak.Group = groupPeaks
+		list = append(list, peak)
 	}
-	list, err := transposeContenders[T](r, n)
-	defer func() { closeAll(list) }()
-	if err != nil {
-		return r.setupFailed(&r.report.Transposes, row, err)
+	for _, n := range sizes {
+		list = append(list, transpose[T](r, n))
 	}
-	if err := r.measure(r.ctx, &row, list); err != nil {
-		return err
+	for _, n := range r.sizes([]int{256}, 4096) {
+		list = append(list, elementwise[T](r, n, "add", 3), elementwise[T](r, n, "scale", 2))
 	}
-	r.addMoved(row)
-	return nil
+	return list
 }
 
-// addMoved adds a row to the report whose contenders are compared with the best copy.
-func (r *runner) addMoved(row Row) {
-	best := 0.0
-	for _, name := range []string{nameCopy, nameMemcpy} {
-		if e := row.find(name); e != nil {
-			best = max(best, e.Rate)
-		}
-	}
-	for i := range row.Entries {
-		if best > 0 {
-			row.Entries[i].OfPeak = row.Entries[i].Rate / best
-		}
-	}
-	r.noteSpread(&row)
-	r.report.Transposes = append(r.report.Transposes, row)
+// moving is a row of matrices of n by n, of which so many are read or written.
+func moving[T linalg.Element](name string, n, moved, arrays int, ready func(t *task, m *measure.Move[T]) error) *task {
+	bytes := float64(element.TypeOf[T]().Size()) * float64(n) * float64(n)
+	row := Row{Name: name, Size: fmt.Sprintf("%dx%d", n, n), Work: float64(moved) * bytes, Unit: gigabytes}
+	return &task{Row: row, arrays: arrays, bytes: bytes, ready: func(t *task) error {
+		return ready(t, measure.NewMove[T](n))
+	}}
 }
 
-// A transposition is a matrix of n by n on the device, room for its transpose, and the same in host
-// memory.
-type transposition[T linalg.Element] struct {
-	s        *linalg.Session
-	n        int
-	src, dst []T
-	a, c     *linalg.Array[T]
-	kernels  []*backend.Kernel
-}
-
-// valueAt is element i of the matrix: no two neighbours in a row or a column, of any size up to
-// 2^16, are the same.
-func valueAt[T linalg.Element](i int) T { return T(int32(uint32(i) * 2654435761)) }
-
-func newTransposition[T linalg.Element](s *linalg.Session, n int) (*transposition[T], error) {
-	src := make([]T, n*n)
-	for i := range src {
-		src[i] = valueAt[T](i)
-	}
-	return transpositionOf(s, n, src, make([]T, n*n))
-}
-
-func transpositionOf[T linalg.Element](s *linalg.Session, n int, src, dst []T) (t *transposition[T], err error) {
-	t = &transposition[T]{s: s, n: n, src: src, dst: dst}
-	if t.a, err = linalg.Upload(s, linalg.NewMatrix(n, n, t.src)); err == nil {
-		t.c, err = linalg.NewArray[T](s, n, n)
-	}
-	if err != nil {
-		t.free()
-		return nil, err
-	}
-	return t, nil
-}
-
-func transposeContenders[T linalg.Element](r *runner, n int) (list []*contender, err error) {
-	t, err := newTransposition[T](r.s, n)
-	if err != nil {
-		return nil, err
-	}
-	typ := element.TypeOf[T]()
-	first := t.contender(nameNaive, t.transposed, t.launch(kernels.TransposeNaive(typ), kernels.NaiveGrid(n, n)))
-	first.close = t.free
-	list = []*contender{
-		first,
-		t.contender(nameTiled, t.transposed,
-			t.launch(kernels.TransposeTiled(typ), kernels.TransposeGrid(kernels.TextbookTranspose, n, n))),
-		t.contender(nameFast, t.transposed, func() error { return t.c.Transpose(t.a) }),
-		t.contender(nameCopy, t.copied,
-			func() error { return r.s.Queue().Copy(t.c.Buffer(), 0, t.a.Buffer(), 0, t.a.Buffer().Len()) }),
-	}
-	for _, o := range r.others() {
-		if !r.fits(4, float64(typ.Size())*float64(n)*float64(n)) {
-			continue
-		}
-		x, err := transpositionOf(o.s, n, t.src, t.dst)
+// transpose is one beside copies.
+func transpose[T linalg.Element](r *runner, n int) *task {
+	return moving("transpose", n, 2, 2, func(t *task, m *measure.Move[T]) error {
+		t.Result = *m.Result(m.Transposed)
+		on, err := addCopies(r, t, m)
 		if err != nil {
-			return list, err
+			return err
 		}
-		c := x.contender(o.name, x.transposed, func() error { return x.c.Transpose(x.a) })
-		c.close = x.free
-		list = append(list, c)
-	}
-	if !r.s.Info().GPU {
-		list = append(list, t.memcpy(runtime.GOMAXPROCS(0)))
-	}
-	return list, nil
-}
-
-func (t *transposition[T]) free() {
-	for _, k := range t.kernels {
-		k.Release()
-	}
-	for _, a := range []*linalg.Array[T]{t.a, t.c} {
-		if a != nil {
-			a.Free()
-		}
-	}
-}
-
-func (t *transposition[T]) launch(src *backend.Source, g backend.Grid) func() error {
-	var k *backend.Kernel
-	return func() (err error) {
-		if k == nil {
-			if k, err = t.s.CompileSource(src); err != nil {
-				return err
+		typ := element.TypeOf[T]()
+		textbook(r, t, nameNaive, on[1], m.Dst, kernels.TransposeNaive(typ), kernels.NaiveGrid(n, n),
+			func() []backend.Arg { return measure.TransposeArgs(true, n, on) })
+		textbook(r, t, nameTiled, on[1], m.Dst, kernels.TransposeTiled(typ),
+			kernels.TransposeGrid(kernels.TextbookTranspose, n, n),
+			func() []backend.Arg { return measure.TransposeArgs(false, n, on) })
+		for _, d := range r.devices() {
+			on := on
+			if d.s != r.s {
+				if !r.fits(4, t.bytes) {
+					continue
+				}
+				if on, err = m.Upload(d.s); err != nil {
+					return err
+				}
+				t.free = append(t.free, on.Free)
 			}
-			t.kernels = append(t.kernels, k)
+			t.add(measure.OnDevice(&t.Result, d.name, d.s, on[1], m.Dst,
+				func() error { return on[1].Transpose(on[0]) }))
 		}
-		return t.enqueue(k, g)
-	}
+		return nil
+	})
 }
 
-func (t *transposition[T]) enqueue(k *backend.Kernel, g backend.Grid) error {
-	args := kernels.TransposeArgs
-	if k.Name() == kernels.TransposeNaive(element.TypeOf[T]()).Name {
-		args = kernels.TransposeNaiveArgs
+// addCopies adds the copies of as many bytes as a transpose has, on the device and in host memory.
+func addCopies[T linalg.Element](r *runner, t *task, m *measure.Move[T]) (on measure.Arrays[T], err error) {
+	if on, err = m.Upload(r.s); err != nil {
+		return nil, err
 	}
-	return t.s.Queue().Launch(k, g, args(nil, t.n, t.n, operand(t.a), operand(t.c))...)
+	t.free = append(t.free, on.Free)
+	t.add(measure.OnDevice(m.Result(m.Copied), nameCopy, r.s, on[1], m.Dst, func() error {
+		return r.s.Queue().Copy(on[1].Buffer(), 0, on[0].Buffer(), 0, on[0].Buffer().Len())
+	}))
+	t.add(memcpy(r, m.Dst, m.Src)...)
+	return on, nil
 }
 
-// contender runs on the device. Its result has want(i, j) in row i and column j.
-func (t *transposition[T]) contender(name string, want func(i, j int) T, enqueue func() error) *contender {
-	run := queued(enqueue, t.s.Wait)
-	check := func() (Check, error) {
-		m := linalg.NewMatrix(t.n, t.n, t.dst)
-		fill(t.dst, poison[T]())
-		if err := t.c.CopyFrom(m); err != nil {
-			return Check{}, err
+// elementwise is c = a + b, or c = 3*a, of packed matrices of n by n, of which so many are moved.
+func elementwise[T linalg.Element](r *runner, n int, name string, moved int) *task {
+	return moving(name, n, moved, 3, func(t *task, m *measure.Move[T]) error {
+		on, err := measure.Upload(r.s, []int{n, n, n}, m.Src, m.Src, m.Dst)
+		if err != nil {
+			return err
 		}
-		if err := run(1); err != nil {
-			return Check{}, err
+		t.free = append(t.free, on.Free)
+		run, want := func() error { return on[2].Add(on[0], on[1]) },
+			func(i, j int) T { return m.Copied(i, j) + m.Copied(i, j) }
+		if name == "scale" {
+			run, want = func() error { return on[2].Scale(3, on[0]) }, func(i, j int) T { return 3 * m.Copied(i, j) }
 		}
-		fill(t.dst, poison[T]())
-		err := t.c.CopyTo(m)
-		return t.verify(want), err
-	}
-	return &contender{name: name, place: "device", check: check, run: run}
+		t.Result = *m.Result(want)
+		t.add(measure.OnDevice(&t.Result, nameFast, r.s, on[2], m.Dst, run))
+		src := make([]T, n*n*moved/2) // that a copy reads and writes as many bytes of
+		measure.Fill(src, 1)
+		t.add(memcpy(r, make([]T, len(src)), src)...)
+		return nil
+	})
 }
 
-// memcpy copies by as many goroutines as cores, in host memory.
-func (t *transposition[T]) memcpy(workers int) *contender {
-	once := func() { parallelCopy(t.dst, t.src, workers) }
-	return &contender{
-		name: nameMemcpy, place: "host", run: repeat(once),
-		check: func() (Check, error) {
-			fill(t.dst, poison[T]())
-			once()
-			return t.verify(t.copied), nil
-		},
+// memcpy copies by as many goroutines as cores, in host memory; not beside a GPU, whose memory is
+// faster.
+func memcpy[T linalg.Element](r *runner, dst, src []T) []*measure.Contender {
+	if r.s.Info().GPU {
+		return nil
 	}
-}
-
-// copied and transposed are the elements of a copy and of the transpose.
-func (t *transposition[T]) copied(i, j int) T     { return valueAt[T](i*t.n + j) }
-func (t *transposition[T]) transposed(i, j int) T { return t.copied(j, i) }
-
-// verify compares t.dst with what it should be, every element.
-func (t *transposition[T]) verify(want func(i, j int) T) Check {
-	c := Check{Elements: len(t.dst)}
-	for i := range t.n {
-		for j, v := range t.dst[i*t.n:][:t.n] {
-			if v != want(i, j) {
-				c.Wrong++
-			}
+	result := measure.Result{
+		Reset:  func() { measure.Fill(dst, measure.Poison[T]()) },
+		Verify: func(bool) measure.Check { return measure.Compare(dst, src, 0) },
+	}
+	return []*measure.Contender{result.Contender(nameMemcpy, measure.Repeat(func() {
+		var wg sync.WaitGroup
+		for w, workers := 0, runtime.GOMAXPROCS(0); w < workers; w++ {
+			lo, hi := len(src)*w/workers, len(src)*(w+1)/workers
+			wg.Go(func() { copy(dst[lo:hi], src[lo:hi]) })
 		}
-	}
-	c.Differ = c.Wrong
-	return c
-}
-
-// parallelCopy copies equal parts in goroutines of their own.
-func parallelCopy[T any](dst, src []T, workers int) {
-	var wg sync.WaitGroup
-	for w := range workers {
-		lo, hi := len(src)*w/workers, len(src)*(w+1)/workers
-		wg.Go(func() { copy(dst[lo:hi], src[lo:hi]) })
-	}
-	wg.Wait()
+		wg.Wait()
+	}), nil, nil)}
 }

@@ -55,7 +55,7 @@ func (a *app) benchModel(ctx context.Context, f *benchFlags) error {
 		return err
 	}
 	defer s.Close()
-	sizes := f.sizes
+	sizes := f.Sizes
 	if sizes == nil {
 		sizes = modelSizes
 	}

@@ -131,7 +131,6 @@ func TestProcessStdout(t *testing.T) {
 	for _, line := range []string{
 		"run ../../examples/userkernel/kernels.cl --kernel k --grid 1 --block 1 --arg out:f4:1 --arg out:f4:1 " +
 			"-o - -o /dev/stdout",
-		"bench -o /dev/stdout",
 	} {
 		cmd := exec.Command(exe, strings.Fields(line)...)
 		if out, err := cmd.Output(); cmd.ProcessState.ExitCode() != exitUsage || len(out) > 0 {

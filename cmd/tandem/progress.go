@@ -62,6 +62,21 @@ func (p *progress) at(fraction float64) {
 	p.fraction = fraction
 }
 
+// above is w for lines that are to stand above what is shown.
+func (p *progress) above(w io.Writer) io.Writer {
+	if p == nil {
+		return w
+	}
+	return writerFunc(func(b []byte) (int, error) {
+		io.WriteString(p.w, "\r\x1b[K") // it is drawn again below
+		return w.Write(b)
+	})
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
+
 // close takes what is shown from the terminal. It is idempotent, as the program's one goroutine
 // calls it.
 func (p *progress) close() {

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tandem-gpu/tandem/backend"
-	"github.com/tandem-gpu/tandem/bench"
+	"github.com/tandem-gpu/tandem/bench/tune"
 	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/internal/tuning"
 )
@@ -24,7 +24,7 @@ type tuneFlags struct {
 	types   []string
 	minutes float64
 	show    bool
-	bench.TuneOptions
+	tune.Options
 }
 
 func newTune(a *app) *cobra.Command {
@@ -126,7 +126,7 @@ func (a *app) tune(ctx context.Context, f *tuneFlags) error {
 		stored = true
 		return tuning.Keep(r)
 	}
-	r, err := bench.Tune(ctx, f.TuneOptions)
+	r, err := tune.Run(ctx, f.Options)
 	p.close()
 	if r == nil || err != nil && !errors.Is(err, context.Canceled) {
 		return err
@@ -143,10 +143,10 @@ func (a *app) tune(ctx context.Context, f *tuneFlags) error {
 // A tuneRecord is what --json prints.
 type tuneRecord struct {
 	File string `json:"file"` // "": nothing was stored
-	*bench.TuneReport
+	*tune.Report
 }
 
-func (a *app) printTuning(r *bench.TuneReport, file string, stored bool) error {
+func (a *app) printTuning(r *tune.Report, file string, stored bool) error {
 	if !stored {
 		file = ""
 	}
