@@ -285,7 +285,7 @@ release:
 
 bench:
 	go test -timeout $(TIMEOUT) -run '^$$' -bench . -benchmem \
-		./internal/host ./kernels ./backend/cuda/... ./linalg/... ./bench
+		./internal/host ./kernels ./backend/cuda/... ./linalg/...
 
 fmt: $(LINT)
 	$(LINT) fmt

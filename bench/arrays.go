@@ -68,8 +68,8 @@ type onArrays[T linalg.Float] struct {
 	out []T
 }
 
-// arrayRow is a row on matrices of m by n, with a result of rows by cols. ready tells how to compute
-// c, and sets t.Verify.
+// arrayRow is a row on matrices of m by n, with a result of rows by cols. ready tells how to
+// compute c, and sets t.Verify.
 func arrayRow[T linalg.Float](s *linalg.Session, name string, m, n, rows, cols int, work float64, unit, numPy string,
 	ready func(t *onArrays[T]) (enqueue func() error),
 ) *task {
@@ -128,8 +128,8 @@ type operands3[T linalg.Float] struct {
 	mask       *linalg.Array[bool]
 }
 
-// mapRows are elementwise functions of n elements, with the result in memory that is there, NumPy's as
-// well: one of them, or all.
+// mapRows are elementwise functions of n elements, with the result in memory that is there, NumPy's
+// as well: one of them, or all.
 func mapRows[T linalg.Float](s *linalg.Session, n int, all bool) []*task {
 	of := func(name, numPy string, moved int, f func(a operands3[T]) error, want func(x, y, z T) T) *task {
 		return arrayRow(s, name, 1, n, 1, n, bytesOf[T](moved*n), gigabytes, numPy, func(t *onArrays[T]) func() error {
@@ -315,7 +315,8 @@ func sorting[T linalg.Float](s *linalg.Session, m, n int) *task {
 
 // randoms fill n elements; NumPy's numbers are others.
 func randoms[T linalg.Float](s *linalg.Session, n int) []*task {
-	of := func(name, numPy string, fill func(*array.Stream, *linalg.Array[T]) error, within func(v float64) bool) *task {
+	of := func(name, numPy string, fill func(*array.Stream, *linalg.Array[T]) error, within func(v float64) bool,
+	) *task {
 		numPy = "c = " + numPy + "((1, " + strconv.Itoa(n) + "), dtype='" + element.TypeOf[T]().NumPy() + "')"
 		return arrayRow(s, name, 1, n, 1, n, float64(n), gigaelements, numPy, func(t *onArrays[T]) func() error {
 			t.Verify = func(bool) measure.Check {

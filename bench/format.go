@@ -55,8 +55,8 @@ func (r *runner) begin() error {
 	if r.o.Table == nil {
 		return nil
 	}
-	_, err := fmt.Fprintf(r.o.Table, "%s\n\nTimes are medians of %d samples of at least %v, taken by turns; every result "+
-		"is checked. Behind\nthe time of another stands how many times as fast `fast` is, or what comes first.\n\n%s",
+	_, err := fmt.Fprintf(r.o.Table, "%s\n\nTimes are medians of %d samples of at least %v, taken by turns; every "+
+		"result is checked.\nBehind the time of another stands how many times as fast `fast` is.\n\n%s",
 		strings.Join(head, "\n"), r.rounds, r.sample, tableHead)
 	return err
 }
@@ -85,10 +85,10 @@ func (r *runner) end() (err error) {
 	}
 	if r.o.Table != nil {
 		list := slices.Clone(r.report.Notes)
-		for i := range r.report.Rows {
-			for _, e := range r.report.Rows[i].Entries {
+		for _, row := range r.report.Rows {
+			for _, e := range row.Entries {
 				if e.Status == Wrong || e.Status == Failed {
-					list = append(list, fmt.Sprintf("%s, %s: %s: %s", r.report.Rows[i].Title(), e.Name, e.Status, e.Note))
+					list = append(list, fmt.Sprintf("%s, %s: %s: %s", row.Title(), e.Name, e.Status, e.Note))
 				}
 			}
 		}
@@ -115,43 +115,6 @@ func load() string {
 		return "unknown"
 	}
 	return strings.Join(f[:3], " ")
-}
-
-// cpuTime is what the cores have done since the system began, in ticks.
-type cpuTime struct{ stolen, all float64 }
-
-// stolenTime is what a virtual machine's host has given to others; nothing where the system does
-// not say.
-func stolenTime() cpuTime {
-	text, _ := os.ReadFile("/proc/stat")
-	return parseStat(string(text))
-}
-
-// parseStat reads the first line of /proc/stat: of "cpu" the eighth number is what was stolen, and
-// the two after it, time of guests, are counted in the first ones.
-func parseStat(stat string) (t cpuTime) {
-	line, _, _ := strings.Cut(stat, "\n")
-	fields := strings.Fields(line)
-	if len(fields) < 9 || fields[0] != "cpu" {
-		return t
-	}
-	for _, f := range fields[1:9] {
-		v, err := strconv.ParseFloat(f, 64)
-		if err != nil {
-			return cpuTime{}
-		}
-		t.all += v
-		t.stolen = v
-	}
-	return t
-}
-
-// stolenSince is the fraction of the time since before that was stolen.
-func (t cpuTime) stolenSince(before cpuTime) float64 {
-	if t.all <= before.all {
-		return 0
-	}
-	return (t.stolen - before.stolen) / (t.all - before.all)
 }
 
 // writeLines writes the samples in Go's benchmark format

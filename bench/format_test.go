@@ -12,8 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-
-	"github.com/tandem-gpu/tandem/element"
 )
 
 var update = flag.Bool("update", false, "draw the plots in results anew, and write the tables of docs/performance.md")
@@ -109,25 +107,6 @@ func TestFormat(t *testing.T) {
 		if c.got != c.want {
 			t.Errorf("%q, want %q", c.got, c.want)
 		}
-	}
-}
-
-// The machine's state, as Linux tells it.
-func TestState(t *testing.T) {
-	before, now := parseStat("cpu  10 0 10 80 0 0 0 0 5 0\ncpu0 1 2 3\n"), parseStat("cpu  60 0 10 80 0 0 0 50 55 0\n")
-	if v := now.stolenSince(before); v != 0.5 {
-		t.Errorf("%v stolen", v)
-	}
-	if v := parseStat("cpu a\n").stolenSince(before); v != 0 {
-		t.Errorf("%v stolen where nothing is known", v)
-	}
-}
-
-// A batch moves the matrices of all its products: its intensity is that of one.
-func TestIntensity(t *testing.T) {
-	r := Row{Size: "64x16x32"}
-	if got, want := r.intensity(element.Float32), 2*64*16*32/(4.0*(64*16+16*32+64*32)); got != want {
-		t.Errorf("%v operations a byte, want %v", got, want)
 	}
 }
 

@@ -45,32 +45,32 @@ var factorizations = []factorization{
 	{"LU", 2. / 3, false, true, func(s *solver) {
 		lapack64.Getrf(s.general(s.x), s.pivots)
 	}, func(s *solver, n, _ *int32) {
-		s.c.Getrf(n, n, first(s.x), n, first(s.ints), new(int32))
+		s.c.Getrf(n, n, s.x, n, s.ints, new(int32))
 	}, (*solver).checkLU},
 	{"Cholesky", 1. / 3, true, true, func(s *solver) {
 		lapack64.Potrf(s.symmetric())
 	}, func(s *solver, n, _ *int32) {
-		s.c.Potrf(ptr(byte('U')), n, first(s.x), n, new(int32))
+		s.c.Potrf(ptr(byte('U')), n, s.x, n, new(int32))
 	}, (*solver).checkCholesky},
 	{"QR with Q", 8. / 3, false, true, func(s *solver) {
 		lapack64.Geqrf(s.general(s.x), s.tau, s.work[:s.lwork], s.lwork)
 		lapack64.Orgqr(s.general(s.x), s.tau, s.work[:s.lwork], s.lwork)
 	}, func(s *solver, n, size *int32) {
-		s.c.Geqrf(n, n, first(s.x), n, first(s.tau), first(s.work), size, new(int32))
-		s.c.Orgqr(n, n, n, first(s.x), n, first(s.tau), first(s.work), size, new(int32))
+		s.c.Geqrf(n, n, s.x, n, s.tau, s.work, size, new(int32))
+		s.c.Orgqr(n, n, n, s.x, n, s.tau, s.work, size, new(int32))
 	}, (*solver).checkQ},
 	{"EigSym", 9, true, true, func(s *solver) {
 		lapack64.Syev(lapack.EVCompute, s.symmetric(), s.w, s.work[:s.lwork], s.lwork)
 	}, func(s *solver, n, size *int32) {
-		s.c.Syevd(ptr(byte('V')), ptr(byte('U')), n, first(s.x), n, first(s.w), first(s.work), size, first(s.ints),
+		s.c.Syevd(ptr(byte('V')), ptr(byte('U')), n, s.x, n, s.w, s.work, size, s.ints,
 			ptr(int32(len(s.ints))), new(int32))
 	}, (*solver).checkEigen},
 	{"SVD", 22, false, true, func(s *solver) {
 		s.singular(lapack.SVDAll)
 	}, func(s *solver, n, size *int32) { // of aᵀ: its U by columns is V by rows
 		copy(s.x, s.a)
-		s.c.Gesdd(ptr(byte('A')), n, n, first(s.x), n, first(s.w), first(s.vt), n, first(s.u), n, first(s.work), size,
-			first(s.ints), new(int32))
+		s.c.Gesdd(ptr(byte('A')), n, n, s.x, n, s.w, s.vt, n, s.u, n, s.work, size,
+			s.ints, new(int32))
 	}, (*solver).checkSVD},
 	{"eigenvalues", 4. / 3, true, false, func(s *solver) {
 		lapack64.Syev(lapack.EVNone, s.symmetric(), s.w, s.work[:s.lwork], s.lwork)

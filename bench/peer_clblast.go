@@ -13,7 +13,6 @@ import (
 // clTable is what CLBlast needs around it of OpenCL: a context, a queue and buffers of its own.
 type clTable struct {
 	Platforms     func(n uint32, list *uintptr, found *uint32) int32                            `sym:"clGetPlatformIDs"`
-	PlatformInfo  func(p uintptr, param uint32, size uintptr, value *byte, need *uintptr) int32 `sym:"clGetPlatformInfo"`
 	Devices       func(p uintptr, kind uint64, n uint32, list *uintptr, found *uint32) int32    `sym:"clGetDeviceIDs"`
 	DeviceInfo    func(d uintptr, param uint32, size uintptr, value *byte, need *uintptr) int32 `sym:"clGetDeviceInfo"`
 	CreateContext func(properties *uintptr, n uint32, devices *uintptr, notify, data uintptr,
@@ -69,54 +68,34 @@ func newCLBlast(device backend.Info) (*clblast, error) {
 	return l, nil
 }
 
-// find is the device that the session runs on: the one at its index, if that is of the same
-// platform and driver.
+// find is the device that the session runs on: the one at its index, if it has its name.
 func (l *clblast) find(device backend.Info) (uintptr, error) {
-	const allDevices, platformVersion, platformName, driverVersion = 0xFFFFFFFF, 0x0901, 0x0902, 0x102D
-	index := device.Index
+	const allDevices, deviceName = 0xFFFFFFFF, 0x102B
+	var all []uintptr
 	for _, p := range idList(l.cl.Platforms) {
-		devices := idList(func(n uint32, list *uintptr, found *uint32) int32 {
+		all = append(all, idList(func(n uint32, list *uintptr, found *uint32) int32 {
 			return l.cl.Devices(p, allDevices, n, list, found)
-		})
-		if index >= len(devices) {
-			index -= len(devices)
-			continue
-		}
-		d := devices[index]
-		platform := infoText(l.cl.PlatformInfo, p, platformName)
-		version := infoText(l.cl.DeviceInfo, d, driverVersion) + "; " + infoText(l.cl.PlatformInfo, p, platformVersion)
-		if platform != device.Platform || version != device.Version {
-			return 0, fmt.Errorf("device %d is of %s, not of %s", device.Index, platform, device.Platform)
-		}
-		return d, nil
+		})...)
 	}
-	return 0, fmt.Errorf("OpenCL lists no device %d", device.Index)
+	if device.Index >= len(all) {
+		return 0, fmt.Errorf("OpenCL lists no device %d", device.Index)
+	}
+	var name [1024]byte
+	code := l.cl.DeviceInfo(all[device.Index], deviceName, uintptr(len(name)), &name[0], nil)
+	text, _, _ := strings.Cut(string(name[:]), "\x00")
+	if code != 0 || strings.TrimSpace(text) != strings.TrimSpace(device.Name) {
+		return 0, fmt.Errorf("device %d is %s, not %s", device.Index, text, device.Name)
+	}
+	return all[device.Index], nil
 }
 
 func idList(get func(n uint32, list *uintptr, found *uint32) int32) []uintptr {
 	var n uint32
-	if get(0, nil, &n) != 0 || n == 0 {
-		return nil
-	}
-	list := make([]uintptr, n)
-	if get(n, &list[0], &n) != 0 {
+	list := make([]uintptr, 64)
+	if get(uint32(len(list)), &list[0], &n) != 0 {
 		return nil
 	}
 	return list[:min(int(n), len(list))]
-}
-
-func infoText(get func(of uintptr, param uint32, size uintptr, value *byte, need *uintptr) int32, of uintptr,
-	param uint32,
-) string {
-	var n uintptr
-	if get(of, param, 0, nil, &n) != 0 || n == 0 {
-		return ""
-	}
-	b := make([]byte, n)
-	if get(of, param, n, &b[0], &n) != 0 {
-		return ""
-	}
-	return strings.TrimRight(string(b), "\x00")
 }
 
 func (l *clblast) detail() string { return "libclblast.so.1, its own parameters for the device" }
@@ -143,10 +122,13 @@ func (l *clblast) read(data []byte, at uintptr) error {
 func (l *clblast) gemm(g *gemm, a, b, c uintptr) error {
 	const order, trans = cblasRowMajor, cblasNoTrans
 	m, n, k := uintptr(g.m), uintptr(g.n), uintptr(g.k)
+	var code int32
 	if g.typ == element.Float32 {
-		return status("CLBlastSgemm", l.blas.Sgemm(order, trans, trans, m, n, k, 1, a, 0, k, b, 0, n, 0, c, 0, n, &l.queue, 0))
+		code = l.blas.Sgemm(order, trans, trans, m, n, k, 1, a, 0, k, b, 0, n, 0, c, 0, n, &l.queue, 0)
+	} else {
+		code = l.blas.Dgemm(order, trans, trans, m, n, k, 1, a, 0, k, b, 0, n, 0, c, 0, n, &l.queue, 0)
 	}
-	return status("CLBlastDgemm", l.blas.Dgemm(order, trans, trans, m, n, k, 1, a, 0, k, b, 0, n, 0, c, 0, n, &l.queue, 0))
+	return status("CLBlast", code)
 }
 
 func (l *clblast) wait() error { return status("clFinish", l.cl.Finish(l.queue)) }

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"unsafe"
@@ -58,24 +59,15 @@ func newCUBLAS(device backend.Info) (*cublas, error) {
 	if err := bind(names, &l.blas, []string{driver}, &l.cuda); err != nil {
 		return nil, err
 	}
-	if err := firstError("cuInit", l.cuda.Init(0),
-		"cuDeviceGet", l.cuda.DeviceGet(&l.device, int32(device.Index))); err != nil {
-		return nil, err
-	}
-	if err := status("cuDevicePrimaryCtxRetain", l.cuda.Retain(&l.ctx, l.device)); err != nil {
+	if err := cmp.Or(status("cuInit", l.cuda.Init(0)),
+		status("cuDeviceGet", l.cuda.DeviceGet(&l.device, int32(device.Index))),
+		status("cuDevicePrimaryCtxRetain", l.cuda.Retain(&l.ctx, l.device))); err != nil {
 		return nil, err
 	}
 	err := l.within(func() error {
-		if err := status("cublasCreate", l.blas.Create(&l.handle)); err != nil {
-			return err
-		}
-		// CUBLAS_DEFAULT_MATH uses no TF32.
-		err := firstError("cublasGetVersion", l.blas.Version(l.handle, &l.version),
-			"cublasSetMathMode", l.blas.SetMath(l.handle, 0))
-		if err != nil {
-			l.blas.Destroy(l.handle)
-		}
-		return err
+		return cmp.Or(status("cublasCreate", l.blas.Create(&l.handle)),
+			status("cublasGetVersion", l.blas.Version(l.handle, &l.version)),
+			status("cublasSetMathMode", l.blas.SetMath(l.handle, 0))) // CUBLAS_DEFAULT_MATH, which has no TF32
 	})
 	if err != nil {
 		l.cuda.Release(l.device)
@@ -114,10 +106,13 @@ func (l *cublas) read(data []byte, at uintptr) error {
 // gemm is row-major C = A*B, which is column-major C' = B'*A'.
 func (l *cublas) gemm(g *gemm, a, b, c uintptr) error {
 	m, n, k := int32(g.m), int32(g.n), int32(g.k)
+	var code int32
 	if g.typ == element.Float32 {
-		return status("cublasSgemm", l.blas.Sgemm(l.handle, 0, 0, n, m, k, &l.single[1], b, n, a, k, &l.single[0], c, n))
+		code = l.blas.Sgemm(l.handle, 0, 0, n, m, k, &l.single[1], b, n, a, k, &l.single[0], c, n)
+	} else {
+		code = l.blas.Dgemm(l.handle, 0, 0, n, m, k, &l.double[1], b, n, a, k, &l.double[0], c, n)
 	}
-	return status("cublasDgemm", l.blas.Dgemm(l.handle, 0, 0, n, m, k, &l.double[1], b, n, a, k, &l.double[0], c, n))
+	return status("cublasGemm", code)
 }
 
 func (l *cublas) wait() error { return status("cuCtxSynchronize", l.cuda.Synchronize()) }

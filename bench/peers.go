@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -41,7 +40,7 @@ func (r *runner) openPeers(device backend.Info) []*peer {
 
 // absent is a library that cannot be used, and why.
 func absent(name string, err error) *peer {
-	return &peer{name: name, detail: err.Error(), contender: nil}
+	return &peer{name: name, detail: err.Error()}
 }
 
 // hosted is a library whose functions compute to the memory of this process: the task's calls.
@@ -218,13 +217,4 @@ func status(call string, code int32) error {
 		return nil
 	}
 	return fmt.Errorf("%s: status %d", call, code)
-}
-
-// firstError is the first error among pairs of a call and its status.
-func firstError(pairs ...any) error {
-	var list []error
-	for i := 0; i < len(pairs); i += 2 {
-		list = append(list, status(pairs[i].(string), pairs[i+1].(int32)))
-	}
-	return errors.Join(list...)
 }

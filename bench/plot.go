@@ -25,34 +25,30 @@ type Plot struct {
 }
 
 // Plots draws the report, as SVG: for each type the rate of every contender over n, of products, of
-// transposes beside copies, and of what scaling measured; and a roofline. A plot without a single
-// figure is left out.
+// transposes beside copies, and of what scaling measured. A plot without a single figure is left
+// out.
 func (r *Report) Plots() (list []Plot, err error) {
-	add := func(file string, p *plot.Plot, e error) {
-		if e == nil && p != nil {
-			list = append(list, Plot{file, func(w io.Writer) error { return writeSVG(p, w) }})
-		}
-		if err == nil {
-			err = e
-		}
-	}
 	for _, t := range element.Types() {
 		for _, group := range []string{"products", "scaling", "transposes"} {
-			p, e := r.plotRates(group, t.String())
-			add(group+"-"+t.String()+".svg", p, e)
+			p, err := r.plotRates(group, t.String())
+			if err != nil {
+				return nil, err
+			}
+			if p != nil {
+				file := group + "-" + t.String() + ".svg"
+				list = append(list, Plot{file, func(w io.Writer) error { return writeSVG(p, w) }})
+			}
 		}
 	}
-	p, e := r.plotRoofline()
-	add("roofline.svg", p, e)
-	return list, err
+	return list, nil
 }
 
 // plotRates draws the rates of all contenders over the n of square matrices, from the slowest to
 // the fastest sample, under the peak of multiply-adds.
 func (r *Report) plotRates(group, typ string) (*plot.Plot, error) {
-	name := map[string]string{"transposes": "transpose"}[group]
-	if name == "" {
-		name = "product"
+	name := "product"
+	if group == "transposes" {
+		name = "transpose"
 	}
 	list, unit := r.series(group, name, typ)
 	if len(list) == 0 {
@@ -135,59 +131,6 @@ func (r *Report) series(group, name, typ string) (list []*series, unit string) {
 	}
 	slices.SortStableFunc(list, func(a, b *series) int { return indexOf(a.name, 99) - indexOf(b.name, 99) })
 	return list, unit
-}
-
-// plotRoofline draws the fast products under the measured peak and copy rate. The intensity is that
-// of a product that moves each matrix once.
-func (r *Report) plotRoofline() (*plot.Plot, error) {
-	bandwidth := r.peak(nameCopies, "")
-	if bandwidth <= 0 {
-		return nil, nil
-	}
-	p := newPlot("Roofline: fast products under the measured peaks\n"+r.caption(),
-		"operations a byte, each matrix moved once", "10^9 operations/s")
-	low := math.Inf(1)
-	for i, t := range element.Types() {
-		peak := r.peak(nameMultiplyAdd, t.String())
-		var points plotter.XYs
-		for j := range r.Rows {
-			row := &r.Rows[j]
-			if e := row.find(nameFast); e != nil && row.Type == t.String() && row.Group == "products" {
-				points = append(points, plotter.XY{X: row.intensity(t), Y: row.rate(e.Median())})
-				low = min(low, row.rate(e.Median()))
-			}
-		}
-		if peak <= 0 || len(points) == 0 {
-			continue
-		}
-		scatter, err := plotter.NewScatter(points)
-		if err != nil {
-			return nil, err
-		}
-		roof, err := plotter.NewLine(plotter.XYs{
-			{X: 0.25, Y: 0.25 * bandwidth}, {X: peak / bandwidth, Y: peak}, {X: 16384, Y: peak},
-		})
-		if err != nil {
-			return nil, err
-		}
-		scatter.Color, scatter.Shape, roof.Color, roof.Width = palette[i], shapes[i], palette[i], vg.Points(1.5)
-		p.Add(roof, scatter)
-		p.Legend.Add(t.String(), roof, scatter)
-	}
-	if math.IsInf(low, 1) {
-		return nil, nil
-	}
-	p.X.Scale, p.Y.Scale = plot.LogScale{}, plot.LogScale{}
-	p.X.Tick.Marker, p.Y.Tick.Marker = decades{}, decades{}
-	p.X.Min, p.X.Max = 0.25, 16384
-	p.Y.Min, p.Y.Max = min(low, 0.25*bandwidth)/2, p.Y.Max*2
-	return p, nil
-}
-
-// intensity is the operations of a product, or of one of a batch, for each byte of its matrices.
-func (r *Row) intensity(t element.Type) float64 {
-	m, k, n := r.dims()
-	return 2 * float64(m*k*n) / float64(t.Size()*(m*k+k*n+m*n))
 }
 
 // writeSVG writes p as SVG. Fonts are not a part of it: where the one that was measured is missing,

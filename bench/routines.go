@@ -4,7 +4,6 @@ import (
 	"errors"
 	"reflect"
 	"strings"
-	"unsafe"
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas32"
@@ -105,37 +104,39 @@ func doubleRoutines(b blas.Float64) *routines[float64] {
 }
 
 // realCBLAS is C's form of the routines of real numbers; "?" stands for the type's letter. LAPACK's
-// are Fortran's: matrices by columns, and pointers to everything.
+// are Fortran's: matrices by columns, and pointers to everything. C's int is 32 bits, of which the
+// registers of level 1's arguments have 64.
 type realCBLAS[T float32 | float64] struct {
-	Dot  func(n int32, x *T, incX int32, y *T, incY int32) T        `sym:"cblas_?dot"`
-	Nrm2 func(n int32, x *T, incX int32) T                          `sym:"cblas_?nrm2"`
-	Asum func(n int32, x *T, incX int32) T                          `sym:"cblas_?asum"`
-	Axpy func(n int32, alpha T, x *T, incX int32, y *T, incY int32) `sym:"cblas_?axpy"`
-	Scal func(n int32, alpha T, x *T, incX int32)                   `sym:"cblas_?scal"`
-	Gemv func(order, t, m, n int32, alpha T, a *T, lda int32, x *T, incX int32, beta T, y *T,
+	Dot  func(n int, x []T, incX int, y []T, incY int) T        `sym:"cblas_?dot"`
+	Nrm2 func(n int, x []T, incX int) T                         `sym:"cblas_?nrm2"`
+	Asum func(n int, x []T, incX int) T                         `sym:"cblas_?asum"`
+	Axpy func(n int, alpha T, x []T, incX int, y []T, incY int) `sym:"cblas_?axpy"`
+	Scal func(n int, alpha T, x []T, incX int)                  `sym:"cblas_?scal"`
+	Gemv func(order, t, m, n int32, alpha T, a []T, lda int32, x []T, incX int32, beta T, y []T,
 		incY int32) `sym:"cblas_?gemv"`
-	Symv func(order, ul, n int32, alpha T, a *T, lda int32, x *T, incX int32, beta T, y *T,
+	Symv func(order, ul, n int32, alpha T, a []T, lda int32, x []T, incX int32, beta T, y []T,
 		incY int32) `sym:"cblas_?symv"`
-	Ger  func(order, m, n int32, alpha T, x *T, incX int32, y *T, incY int32, a *T, lda int32) `sym:"cblas_?ger"`
-	Trsv func(order, ul, t, d, n int32, a *T, lda int32, x *T, incX int32)                     `sym:"cblas_?trsv"`
-	Gemm func(order, tA, tB, m, n, k int32, alpha T, a *T, lda int32, b *T, ldb int32, beta T, c *T,
+	Ger  func(order, m, n int32, alpha T, x []T, incX int32, y []T, incY int32, a []T, lda int32) `sym:"cblas_?ger"`
+	Trsv func(order, ul, t, d, n int32, a []T, lda int32, x []T, incX int32)                      `sym:"cblas_?trsv"`
+	Gemm func(order, tA, tB, m, n, k int32, alpha T, a []T, lda int32, b []T, ldb int32, beta T, c []T,
 		ldc int32) `sym:"cblas_?gemm"`
-	Syrk func(order, ul, t, n, k int32, alpha T, a *T, lda int32, beta T, c *T,
+	Syrk func(order, ul, t, n, k int32, alpha T, a []T, lda int32, beta T, c []T,
 		ldc int32) `sym:"cblas_?syrk"`
-	Trsm func(order, s, ul, t, d, m, n int32, alpha T, a *T, lda int32, b *T,
+	Trsm func(order, s, ul, t, d, m, n int32, alpha T, a []T, lda int32, b []T,
 		ldb int32) `sym:"cblas_?trsm"`
-	Getrf func(m, n *int32, a *T, lda, pivots, info *int32)                                              `sym:"?getrf_"`
-	Potrf func(ul *byte, n *int32, a *T, lda, info *int32)                                               `sym:"?potrf_"`
-	Geqrf func(m, n *int32, a *T, lda *int32, tau, work *T, lwork, info *int32)                          `sym:"?geqrf_"`
-	Orgqr func(m, n, k *int32, a *T, lda *int32, tau, work *T, lwork, info *int32)                       `sym:"?orgqr_"`
-	Syevd func(job, ul *byte, n *int32, a *T, lda *int32, w, work *T, lwork, iwork, liwork, info *int32) `sym:"?syevd_"`
-	Gesdd func(job *byte, m, n *int32, a *T, lda *int32, s, u *T, ldu *int32, vt *T, ldvt *int32, work *T,
-		lwork, iwork, info *int32) `sym:"?gesdd_"`
+	Getrf func(m, n *int32, a []T, lda *int32, pivots []int32, info *int32)          `sym:"?getrf_"`
+	Potrf func(ul *byte, n *int32, a []T, lda, info *int32)                          `sym:"?potrf_"`
+	Geqrf func(m, n *int32, a []T, lda *int32, tau, work []T, lwork, info *int32)    `sym:"?geqrf_"`
+	Orgqr func(m, n, k *int32, a []T, lda *int32, tau, work []T, lwork, info *int32) `sym:"?orgqr_"`
+	Syevd func(job, ul *byte, n *int32, a []T, lda *int32, w, work []T, lwork *int32, iwork []int32, liwork,
+		info *int32) `sym:"?syevd_"`
+	Gesdd func(job *byte, m, n *int32, a []T, lda *int32, s, u []T, ldu *int32, vt []T, ldvt *int32, work []T,
+		lwork *int32, iwork []int32, info *int32) `sym:"?gesdd_"`
 }
 
 // complexCBLAS is the same of complex numbers, which C passes by pointers.
 type complexCBLAS[T complex64 | complex128] struct {
-	Gemm func(order, tA, tB, m, n, k int32, alpha, a *T, lda int32, b *T, ldb int32, beta, c *T,
+	Gemm func(order, tA, tB, m, n, k int32, alpha *T, a []T, lda int32, b []T, ldb int32, beta *T, c []T,
 		ldc int32) `sym:"cblas_?gemm"`
 }
 
@@ -200,64 +201,49 @@ func cUplo(ul blas.Uplo) int32 {
 	return cblasLower
 }
 
-// first is the address of a slice's elements.
-func first[T any](s []T) *T { return unsafe.SliceData(s) }
-
 // routines gives C's functions gonum's form. Triangles are those of no transpose and no unit
 // diagonal, on the left.
 func (c *realCBLAS[T]) routines() *routines[T] {
 	const order = cblasRowMajor
+	type i = int32
 	return &routines[T]{
-		Dot: func(n int, x []T, incX int, y []T, incY int) T {
-			return c.Dot(int32(n), first(x), int32(incX), first(y), int32(incY))
-		},
-		Nrm2: func(n int, x []T, incX int) T { return c.Nrm2(int32(n), first(x), int32(incX)) },
-		Asum: func(n int, x []T, incX int) T { return c.Asum(int32(n), first(x), int32(incX)) },
-		Axpy: func(n int, alpha T, x []T, incX int, y []T, incY int) {
-			c.Axpy(int32(n), alpha, first(x), int32(incX), first(y), int32(incY))
-		},
-		Scal: func(n int, alpha T, x []T, incX int) { c.Scal(int32(n), alpha, first(x), int32(incX)) },
+		Dot: c.Dot, Nrm2: c.Nrm2, Asum: c.Asum, Axpy: c.Axpy, Scal: c.Scal,
 		Gemv: func(t blas.Transpose, m, n int, alpha T, a []T, lda int, x []T, incX int, beta T, y []T, incY int) {
-			c.Gemv(order, cTranspose(t), int32(m), int32(n), alpha, first(a), int32(lda), first(x), int32(incX), beta,
-				first(y), int32(incY))
+			c.Gemv(order, cTranspose(t), i(m), i(n), alpha, a, i(lda), x, i(incX), beta, y, i(incY))
 		},
 		Symv: func(ul blas.Uplo, n int, alpha T, a []T, lda int, x []T, incX int, beta T, y []T, incY int) {
-			c.Symv(order, cUplo(ul), int32(n), alpha, first(a), int32(lda), first(x), int32(incX), beta, first(y),
-				int32(incY))
+			c.Symv(order, cUplo(ul), i(n), alpha, a, i(lda), x, i(incX), beta, y, i(incY))
 		},
 		Ger: func(m, n int, alpha T, x []T, incX int, y []T, incY int, a []T, lda int) {
-			c.Ger(order, int32(m), int32(n), alpha, first(x), int32(incX), first(y), int32(incY), first(a), int32(lda))
+			c.Ger(order, i(m), i(n), alpha, x, i(incX), y, i(incY), a, i(lda))
 		},
 		Trsv: func(ul blas.Uplo, _ blas.Transpose, _ blas.Diag, n int, a []T, lda int, x []T, incX int) {
-			c.Trsv(order, cUplo(ul), cblasNoTrans, cblasNonUnit, int32(n), first(a), int32(lda), first(x), int32(incX))
+			c.Trsv(order, cUplo(ul), cblasNoTrans, cblasNonUnit, i(n), a, i(lda), x, i(incX))
 		},
-		Gemm: func(tA, tB blas.Transpose, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, x []T,
-			ldc int,
+		Gemm: func(tA, tB blas.Transpose, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, x []T, ldc int,
 		) {
-			c.Gemm(order, cTranspose(tA), cTranspose(tB), int32(m), int32(n), int32(k), alpha, first(a), int32(lda),
-				first(b), int32(ldb), beta, first(x), int32(ldc))
+			c.Gemm(order, cTranspose(tA), cTranspose(tB), i(m), i(n), i(k), alpha, a, i(lda), b, i(ldb),
+				beta, x, i(ldc))
 		},
 		Syrk: func(ul blas.Uplo, t blas.Transpose, n, k int, alpha T, a []T, lda int, beta T, x []T, ldc int) {
-			c.Syrk(order, cUplo(ul), cTranspose(t), int32(n), int32(k), alpha, first(a), int32(lda), beta, first(x),
-				int32(ldc))
+			c.Syrk(order, cUplo(ul), cTranspose(t), i(n), i(k), alpha, a, i(lda), beta, x, i(ldc))
 		},
 		Trsm: func(_ blas.Side, ul blas.Uplo, _ blas.Transpose, _ blas.Diag, m, n int, alpha T, a []T, lda int, b []T,
 			ldb int,
 		) {
-			c.Trsm(order, cblasLeft, cUplo(ul), cblasNoTrans, cblasNonUnit, int32(m), int32(n), alpha, first(a),
-				int32(lda), first(b), int32(ldb))
+			c.Trsm(order, cblasLeft, cUplo(ul), cblasNoTrans, cblasNonUnit, i(m), i(n), alpha, a, i(lda), b, i(ldb))
 		},
 	}
 }
 
 // routines is the same of complex numbers.
 func (c *complexCBLAS[T]) routines() *routines[T] {
+	type i = int32
 	return &routines[T]{
-		Gemm: func(tA, tB blas.Transpose, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, x []T,
-			ldc int,
+		Gemm: func(tA, tB blas.Transpose, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, x []T, ldc int,
 		) {
-			c.Gemm(cblasRowMajor, cTranspose(tA), cTranspose(tB), int32(m), int32(n), int32(k), &alpha, first(a),
-				int32(lda), first(b), int32(ldb), &beta, first(x), int32(ldc))
+			c.Gemm(cblasRowMajor, cTranspose(tA), cTranspose(tB), i(m), i(n), i(k), &alpha, a, i(lda), b, i(ldb),
+				&beta, x, i(ldc))
 		},
 	}
 }

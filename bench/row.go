@@ -130,8 +130,8 @@ func (r *Report) peak(name, typ string) (most float64) {
 	return most
 }
 
-// ofPeak is the main entry's rate as a fraction of the peak: that of multiply-adds for products, the
-// row's best copy for what moves; 0 where there is none.
+// ofPeak is the main entry's rate as a fraction of the peak: that of multiply-adds for products,
+// the row's best copy for what moves; 0 where there is none.
 func (r *Report) ofPeak(row *Row) float64 {
 	e, most := row.main(), 0.0
 	switch {

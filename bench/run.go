@@ -43,32 +43,20 @@ type Options struct {
 	open func(device backend.Info) []*peer // for tests; nil: openPeers
 }
 
-// A group is rows of one kind, in one element type.
+// A group is rows of one kind, in float32, float64 and int32.
 type group struct {
-	name string
-	of   func(element.Type) func(*runner) []*task
+	name                    string
+	single, double, integer func(*runner) []*task
 }
 
 var groups = []group{
-	{"products", func(t element.Type) func(*runner) []*task {
-		return element.ByType(t, products[float32], products[float64], products[int32])
-	}},
-	{"transposes", func(t element.Type) func(*runner) []*task {
-		return element.ByType(t, transposes[float32], transposes[float64], transposes[int32])
-	}},
-	{"calls", func(t element.Type) func(*runner) []*task {
-		return element.ByType(t, calls[float32], calls[float64], calls[int32])
-	}},
-	{"scaling", func(t element.Type) func(*runner) []*task {
-		return element.ByType(t, scaling[float32], scaling[float64], scaling[int32])
-	}},
-	{"blas", func(t element.Type) func(*runner) []*task {
-		return element.ByType(t, blasRows[float32], blasRows[float64], nil)
-	}},
-	{"lapack", func(t element.Type) func(*runner) []*task { return element.ByType(t, nil, lapackRows, nil) }},
-	{"arrays", func(t element.Type) func(*runner) []*task {
-		return element.ByType(t, arrayRows[float32], arrayRows[float64], nil)
-	}},
+	{"products", products[float32], products[float64], products[int32]},
+	{"transposes", transposes[float32], transposes[float64], transposes[int32]},
+	{"calls", calls[float32], calls[float64], calls[int32]},
+	{"scaling", scaling[float32], scaling[float64], scaling[int32]},
+	{"blas", blasRows[float32], blasRows[float64], nil},
+	{"lapack", nil, lapackRows, nil},
+	{"arrays", arrayRows[float32], arrayRows[float64], nil},
 }
 
 // Groups is what Options.Only may name: products, with the peaks of multiply-adds; transposes and
@@ -138,13 +126,11 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 		return nil, err
 	}
 	defer r.closeAll()
-	stolen := stolenTime()
 	err := r.begin()
 	if err == nil {
 		err = r.all()
 	}
-	r.note("load at the end %s; %s of the time went to other machines", load(),
-		formatPercent(stolenTime().stolenSince(stolen)))
+	r.note("load at the end %s", load())
 	return r.report, cmp.Or(err, r.end())
 }
 
@@ -252,7 +238,7 @@ func (r *runner) all() error {
 		}
 		for _, t := range r.o.Types {
 			info := r.s.Info()
-			rows := g.of(t)
+			rows := element.ByType(t, g.single, g.double, g.integer)
 			switch {
 			case rows == nil:
 				r.note("%s: not measured in %s", g.name, t)
@@ -273,6 +259,9 @@ func (r *runner) all() error {
 		}
 	}
 	r.tell("done", 1)
+	if r.o.By != nil && !slices.ContainsFunc(r.report.Rows, func(row Row) bool { return row.Group != groupPeaks }) {
+		return fmt.Errorf("nothing was measured by %s: see what a run without it names", strings.Join(r.o.By, ", "))
+	}
 	return nil
 }
 
@@ -343,7 +332,7 @@ func (r *runner) row(t *task) error {
 		t.Entries = []Entry{{Name: nameFast, Status: Failed, Note: err.Error()}}
 	default:
 		r.askPeers(t)
-		if r.o.By != nil && !t.probe {
+		if r.o.By != nil && !t.probe && t.Group != groupPeaks {
 			t.contenders = slices.DeleteFunc(t.contenders,
 				func(c *measure.Contender) bool { return !slices.Contains(r.o.By, c.Name) })
 		}

@@ -71,7 +71,8 @@ func checkWritten(t *testing.T, r *Report, lines, table *bytes.Buffer) {
 		if figures++; figures > len(read.Rows) {
 			t.Fatalf("%d rows were written", len(read.Rows))
 		}
-		if got := read.Rows[figures-1]; got.Title() != row.Title() || len(got.main().Seconds) != len(row.main().Seconds) {
+		got := read.Rows[figures-1]
+		if got.Title() != row.Title() || len(got.main().Seconds) != len(row.main().Seconds) {
 			t.Errorf("%+v was written as %+v", row, got)
 		}
 	}
@@ -372,10 +373,10 @@ func TestChosen(t *testing.T) {
 		"float64 transpose 16x16", "float64 transpose 24x24", "float64 add 16x16", "float64 scale 16x16",
 		"float64 add 24x24", "float64 scale 24x24",
 	}
-	if got := r.titles("transposes"); !slices.Equal(got, want) || len(r.Rows) != len(want) {
+	if got := r.titles("transposes"); !slices.Equal(got, want) || len(r.Rows) != 1+len(want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	for _, row := range r.Rows {
+	for _, row := range r.Rows[1:] { // the first is the peak
 		if len(row.Entries) != 1 || row.Entries[0].Name != nameFast {
 			t.Errorf("%s: %+v", row.Title(), row.Entries)
 		}
@@ -383,6 +384,11 @@ func TestChosen(t *testing.T) {
 }
 
 func TestRunErrors(t *testing.T) {
+	o := small("cpu")
+	o.By, o.Only = []string{"nobody"}, []string{"calls"}
+	if _, err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "by nobody") {
+		t.Errorf("contenders that there are not: %v", err)
+	}
 	if _, err := Run(t.Context(), small("abacus")); !errors.Is(err, backend.ErrNoDevice) {
 		t.Errorf("no such backend: %v", err)
 	}

@@ -69,12 +69,14 @@ type Before struct {
 
 // A run is one of Run.
 type run struct {
-	ctx      context.Context
-	s        *linalg.Session
-	o        Options
-	report   *Report
-	prebuilt bool                                                          // the device runs nothing but kernels that come compiled
-	time     func(c *measure.Contender, runs int) (sec float64, err error) // takes a sample: the seconds of a run
+	ctx    context.Context
+	s      *linalg.Session
+	o      Options
+	report *Report
+
+	prebuilt bool // the device runs nothing but kernels that come compiled
+	// time takes a sample: the seconds of a run.
+	time func(c *measure.Contender, runs int) (float64, error)
 }
 
 // Run searches the parameters with which products and transposes are fastest on the device that

@@ -73,7 +73,8 @@ func TestBenchScaling(t *testing.T) {
 func TestBenchJSON(t *testing.T) {
 	racetest.Skip(t, "others have its goroutines")
 	var r bench.Report
-	out := must(t, "bench", "--quick", "--backend", "cpu", "--type", "f4", "--sizes", "24", "--only", "products", "--json")
+	out := must(t, "bench", "--quick", "--backend", "cpu", "--type", "f4", "--sizes", "24", "--only", "products",
+		"--json")
 	if err := json.Unmarshal([]byte(out), &r); err != nil || r.Config["backend"] != "cpu" || len(r.Rows) == 0 {
 		t.Errorf("%v in\n%s", err, out)
 	}

@@ -221,7 +221,7 @@ var rules = []rule{
 		pkg: "bench/...",
 		may: []string{
 			"array", "backend", "element", "exact", "gpu", "kernels", "linalg/...", "backend/driverkit/dl",
-			"internal/host", "internal/tuning",
+			"bench/internal/measure", "internal/host", "internal/tuning",
 		},
 		mods: []string{"gonum.org/v1/gonum/...", "gonum.org/v1/plot/..."},
 	},

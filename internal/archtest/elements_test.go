@@ -27,8 +27,8 @@ func TestElementTypes(t *testing.T) {
 			}
 		}
 	}
-	if len(listed) == 0 || len(listed) > 8 {
-		t.Errorf("CONTRIBUTING.md names %d files that a new element type touches, 1 to 8 expected", len(listed))
+	if len(listed) == 0 || len(listed) > 9 {
+		t.Errorf("CONTRIBUTING.md names %d files that a new element type touches, 1 to 9 expected", len(listed))
 	}
 	found := 0
 	walk(t, func(name string, text []byte) {

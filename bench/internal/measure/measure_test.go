@@ -171,7 +171,8 @@ func TestCheckOrder(t *testing.T) {
 	lost := errors.New("lost")
 	fail := func() error { return lost }
 	for _, c := range []*Contender{
-		r.Contender("", run, fail, nil), r.Contender("", run, nil, fail), r.Contender("", func(int) error { return lost }, nil, nil),
+		r.Contender("", run, fail, nil), r.Contender("", run, nil, fail),
+		r.Contender("", func(int) error { return lost }, nil, nil),
 	} {
 		if _, err := c.Check(); !errors.Is(err, lost) {
 			t.Errorf("%v", err)
