@@ -28,12 +28,11 @@ func arrayRows[T linalg.Float](r *runner) (list []*task) {
 	}
 	elements, sums, rows := []int{10, cached, long}, []int{1000, cached, long}, []int{1, million / 100, million / 10}
 	if r.o.Sizes != nil {
-		elements, sums, rows, shapes = r.o.Sizes, r.o.Sizes, nil, nil
+		elements, sums, rows, shapes = r.o.Sizes, r.o.Sizes, []int{1}, nil
 		for _, n := range r.o.Sizes {
 			shapes = append(shapes, [2]int{n, n})
 		}
 		cached, million = slices.Max(r.o.Sizes), slices.Max(r.o.Sizes)
-		rows = []int{1}
 	}
 	for _, n := range elements {
 		list = append(list, mapRows[T](r.s, n, n == cached)...)

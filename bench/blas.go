@@ -18,7 +18,8 @@ import (
 
 // function is a row of a function on matrices of m by n.
 func function[T linalg.Float](name string, m, n int, work float64, unit string, ready func(t *task) error) *task {
-	return &task{Row: Row{Name: name, Size: fmt.Sprintf("%dx%d", m, n), Work: work, Unit: unit}, ready: ready}
+	row := Row{Name: name, Size: fmt.Sprintf("%dx%d", m, n), Work: work, Unit: unit}
+	return &task{Row: row, arrays: 4, bytes: bytesOf[T](m * n), ready: ready}
 }
 
 // random is an operand of rows by cols. Its numbers lie between 0 and 1: no sum of them or of their

@@ -56,7 +56,7 @@ func (r *runner) begin() error {
 		return nil
 	}
 	_, err := fmt.Fprintf(r.o.Table, "%s\n\nTimes are medians of %d samples of at least %v, taken by turns; every "+
-		"result is checked.\nBehind the time of another stands how many times as fast `fast` is.\n\n%s",
+		"result is checked.\nBehind a name in the last column stands how many times as long as `fast` it takes.\n\n%s",
 		strings.Join(head, "\n"), r.rounds, r.sample, tableHead)
 	return err
 }
@@ -185,10 +185,10 @@ func parseLine(line string) (row Row, e Entry, err error) {
 	return row, e, nil
 }
 
-const tableHead = "| problem | time | rate | of peak | others |\n| --- | --- | --- | --- | --- |\n"
+const tableHead = "| problem | time | rate | of peak | times as long |\n| --- | --- | --- | --- | --- |\n"
 
-// WriteTable writes the rows as a table in Markdown: the time of the fast contender, and those of
-// the others.
+// WriteTable writes the rows as a table in Markdown: the time of the fast contender, and how many
+// times as long the others take.
 func (r *Report) WriteTable(w io.Writer) error {
 	text := tableHead
 	for i := range r.Rows {
@@ -210,8 +210,7 @@ func (r *Report) line(row *Row) string {
 		case e.Status == Wrong || e.Status == Failed:
 			others = append(others, e.Name+" "+e.Status)
 		case e != main && e.Status == OK:
-			others = append(others, fmt.Sprintf("%s %s (%.3g)", e.Name, formatTime(e.Median()),
-				e.Median()/main.Median()))
+			others = append(others, fmt.Sprintf("%s %.3g", e.Name, e.Median()/main.Median()))
 		}
 	}
 	title := row.Title()

@@ -95,7 +95,7 @@ func lapackRows(r *runner) (list []*task) {
 
 func (r *runner) solver(f *factorization, n int) *task {
 	flops := f.flops * float64(n) * float64(n) * float64(n)
-	return function[float64](f.name, n, n, flops, gigaflops, func(t *task) error {
+	t := function[float64](f.name, n, n, flops, gigaflops, func(t *task) error {
 		s := newSolver(random[float64](t, "a", n, n), n, f.symmetric)
 		t.Reset = func() { measure.Fill(s.x, measure.Poison[float64]()); measure.Fill(s.w, measure.Poison[float64]()) }
 		t.Verify = func(bool) measure.Check { return f.check(s) }
@@ -121,6 +121,8 @@ func (r *runner) solver(f *factorization, n int) *task {
 		}
 		return nil
 	})
+	t.arrays = 14 // with room for the work
+	return t
 }
 
 func newSolver(a []float64, n int, symmetric bool) *solver {

@@ -154,14 +154,14 @@ func openForeign[F foreign](name string, device backend.Info, open func(device b
 func foreignProduct(name string, l foreign, t *task) (*measure.Contender, error) {
 	g := t.gemm
 	var at []uintptr
-	free := func() {
+	t.free = append(t.free, func() {
 		l.within(func() error {
 			for _, x := range at {
 				l.free(x)
 			}
 			return nil
 		})
-	}
+	})
 	err := l.within(func() error {
 		for _, data := range [][]byte{g.a, g.b, g.c} {
 			x, err := l.alloc(len(data))
@@ -175,10 +175,6 @@ func foreignProduct(name string, l foreign, t *task) (*measure.Contender, error)
 		}
 		return nil
 	})
-	if err != nil {
-		free()
-		return nil, err
-	}
 	c := t.Contender(name, func(runs int) error {
 		return l.within(func() error {
 			for range runs {
@@ -188,13 +184,11 @@ func foreignProduct(name string, l foreign, t *task) (*measure.Contender, error)
 			}
 			return l.wait()
 		})
-	}, func() error {
-		return l.within(func() error { return l.write(at[2], g.c) })
-	}, func() error {
-		return l.within(func() error { return l.read(g.c, at[2]) })
-	})
-	c.Close, c.Queued = free, true
-	return c, nil
+	},
+		func() error { return l.within(func() error { return l.write(at[2], g.c) }) },
+		func() error { return l.within(func() error { return l.read(g.c, at[2]) }) })
+	c.Queued = true
+	return c, err
 }
 
 // bind loads the first library of each list into the table behind it.

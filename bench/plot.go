@@ -75,7 +75,8 @@ func (r *Report) plotRates(group, typ string) (*plot.Plot, error) {
 		p.Legend.Add(legendName(s.name), line, points)
 		for _, xy := range s.points {
 			n := int(xy.X)
-			if t := (plot.Tick{Value: xy.X, Label: fmt.Sprint(n)}); n&(n-1) == 0 && !slices.Contains(ticks, t) {
+			t := plot.Tick{Value: xy.X, Label: fmt.Sprint(n)}
+			if (group != "scaling" || n&(n-1) == 0) && !slices.Contains(ticks, t) {
 				ticks = append(ticks, t)
 			}
 		}

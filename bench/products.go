@@ -119,9 +119,17 @@ func onDevices[T linalg.Element](r *runner, t *task, p *measure.Product[T], mul 
 func textbook[T linalg.Element](r *runner, t *task, name string, c *linalg.Array[T], out []T, src *backend.Source,
 	g backend.Grid, args func() []backend.Arg,
 ) {
-	enqueue, free := measure.Launcher(r.s, src, g, args)
-	x := measure.OnDevice(&t.Result, name, r.s, c, out, enqueue)
-	x.Limit, x.Close = textbookLimit, free
+	var k *backend.Kernel
+	x := measure.OnDevice(&t.Result, name, r.s, c, out, func() (err error) {
+		if k == nil {
+			if k, err = r.s.CompileSource(src); err != nil {
+				return err
+			}
+			t.free = slices.Insert(t.free, 0, func() { k.Release() })
+		}
+		return r.s.Queue().Launch(k, g, args()...)
+	})
+	x.Limit = textbookLimit
 	t.add(x)
 }
 

@@ -240,8 +240,9 @@ func (r *runner) all() error {
 			info := r.s.Info()
 			rows := element.ByType(t, g.single, g.double, g.integer)
 			switch {
-			case rows == nil:
+			case rows == nil && len(r.o.Types) < len(element.Types()): // it was asked for
 				r.note("%s: not measured in %s", g.name, t)
+			case rows == nil:
 			case !kernels.Supports(&info, t):
 				r.note("%s: the device does not keep the numerics contract in it (%s)", t, info.Note)
 			default:
@@ -271,8 +272,11 @@ func (r *runner) tell(what string, fraction float64) {
 	}
 }
 
+// note notes something, once.
 func (r *runner) note(format string, v ...any) {
-	r.report.Notes = append(r.report.Notes, fmt.Sprintf(format, v...))
+	if n := fmt.Sprintf(format, v...); !slices.Contains(r.report.Notes, n) {
+		r.report.Notes = append(r.report.Notes, n)
+	}
 }
 
 // A task is a row to measure, and what computes it.
@@ -312,11 +316,6 @@ func (r *runner) row(t *task) error {
 		return nil
 	}
 	defer func() {
-		for _, c := range t.contenders {
-			if c.Close != nil {
-				c.Close()
-			}
-		}
 		for _, free := range t.free {
 			free()
 		}
@@ -325,7 +324,7 @@ func (r *runner) row(t *task) error {
 	switch {
 	case r.ctx.Err() != nil:
 		return r.ctx.Err()
-	case errors.Is(err, backend.ErrOutOfMemory) || errors.Is(err, errors.ErrUnsupported):
+	case errors.Is(err, backend.ErrOutOfMemory) || errors.Is(err, backend.ErrUnsupported):
 		r.note("%s: left out: %v", t.Title(), err)
 		return nil
 	case err != nil:

@@ -334,7 +334,7 @@ func TestFailures(t *testing.T) {
 func TestLimit(t *testing.T) {
 	o := small("cpu")
 	o.Limit = 1
-	if r := mustRun(t, o); len(r.Rows) != 0 || len(r.Notes) != 1+2*(3+3+2)+1 {
+	if r := mustRun(t, o); len(r.Rows) != 0 || len(r.Notes) != 1+2*(2+3+2)+1 {
 		t.Errorf("%d rows, notes %q", len(r.Rows), r.Notes)
 	}
 }
@@ -360,6 +360,15 @@ func TestInterrupted(t *testing.T) {
 			(len(read.titles("products")) > 0) != (after == "transpose") {
 			t.Errorf("%v, %d rows were written, %q", err, len(read.Rows), r.titles("products"))
 		}
+	}
+}
+
+// What there is not in a type is said where that was asked for.
+func TestNotInType(t *testing.T) {
+	o := small("cpu")
+	o.Only = []string{"lapack"}
+	if r := mustRun(t, o); len(r.Rows) != 0 || !slices.Contains(r.Notes, "lapack: not measured in int32") {
+		t.Errorf("notes %q", r.Notes)
 	}
 }
 

@@ -171,14 +171,17 @@ func (a *app) bench(ctx context.Context, f *benchFlags) error {
 	if r == nil || len(r.Rows) == 0 && err != nil {
 		return err
 	}
+	if errors.Is(err, context.Canceled) {
+		err = errors.New("interrupted; what was measured until then was written")
+	}
 	if lines != nil {
-		err = cmp.Or(err, outputs{lines}.commit())
+		err = cmp.Or(outputs{lines}.commit(), err)
 	}
 	if a.json {
-		err = cmp.Or(err, a.printJSON(r))
+		err = cmp.Or(a.printJSON(r), err)
 	}
 	if f.plot != "" {
-		err = cmp.Or(err, writePlots(r, f.plot))
+		err = cmp.Or(writePlots(r, f.plot), err)
 	}
 	if bad := r.Failures(); err == nil && len(bad) > 0 {
 		return fmt.Errorf("%w, or contenders failed:\n  %s", errWrong, strings.Join(bad, "\n  "))

@@ -4,10 +4,10 @@ package measure
 
 import (
 	"fmt"
+	"runtime/debug"
 	"slices"
 	"time"
 
-	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -22,7 +22,6 @@ type Contender struct {
 	Check func() (Check, error)                 // runs it once on fresh memory, and checks the result
 	Run   func(runs int) error                  // returns when the results are there
 	Clock func(runs int) (time.Duration, error) // what counts of so many runs; nil: the time of Run
-	Close func()                                // may be nil
 }
 
 // A Check compares a result with what it must be.
@@ -153,24 +152,13 @@ func Median(samples []float64) float64 {
 	return s[(n-1)/2]/2 + s[n/2]/2
 }
 
-// Launcher is an enqueue that compiles a kernel the first time. The arrays that args names must
-// outlive it; free releases the kernel.
-func Launcher(s *linalg.Session, src *backend.Source, g backend.Grid, args func() []backend.Arg,
-) (enqueue func() error, free func()) {
-	var k *backend.Kernel
-	enqueue = func() (err error) {
-		if k == nil {
-			if k, err = s.CompileSource(src); err != nil {
-				return err
-			}
-		}
-		return s.Queue().Launch(k, g, args()...)
+// Version is the program's, with the revision where it was built from a repository.
+func Version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
 	}
-	return enqueue, func() {
-		if k != nil {
-			k.Release()
-		}
-	}
+	return info.Main.Version
 }
 
 // MaxSize is the largest n of a product.
