@@ -51,12 +51,12 @@ func products[T linalg.Element](r *runner) (list []*task) {
 // newProduct is of count products of m by k and k by n.
 func newProduct[T linalg.Element](name string, count, m, n, k int, ready func(t *task, p *measure.Product[T]) error,
 ) *task {
-	largest := count * max(m*k, k*n, m*n) * element.TypeOf[T]().Size()
+	largest := float64(count) * float64(max(m*k, k*n, m*n)) * float64(element.TypeOf[T]().Size())
 	row := Row{
 		Name: name, Size: fmt.Sprintf("%dx%dx%d", m, k, n), Unit: operations[T](),
 		Work: 2 * float64(m) * float64(n) * float64(k) * float64(count),
 	}
-	return &task{Row: row, arrays: 3, bytes: float64(largest), ready: func(t *task) error {
+	return &task{Row: row, arrays: 3, bytes: largest, ready: func(t *task) error {
 		p := measure.RandomProduct[T](m*count, n, k)
 		if count > 1 {
 			p.B = measure.RandomProduct[T](1, n, k*count).B
