@@ -383,6 +383,10 @@ func (r *runner) measure(t *task) error {
 		rounds = 1
 	}
 	for round := range rounds {
+		if round > 0 && !time.Now().Before(r.deadline) {
+			r.note("%s: %d of %d samples, as the time limit of %v is over", t.Title(), round, rounds, r.o.Limit)
+			break
+		}
 		for j := range live {
 			i := live[(round+j)%len(live)] // each round begins with another one
 			if e := &t.Entries[i]; r.ctx.Err() == nil && e.Status == OK {

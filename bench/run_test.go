@@ -452,6 +452,16 @@ func TestInterleaving(t *testing.T) {
 	}
 }
 
+// When the time is over in the midst of a row, it has the samples until then.
+func TestLimitInRow(t *testing.T) {
+	var log []string
+	r, x := quickRunner(t), &task{contenders: []*measure.Contender{fake("a", &log), fake("b", &log)}}
+	r.deadline = time.Now()
+	if err := r.measure(x); err != nil || len(x.Entries[1].Seconds) != 1 || len(r.report.Notes) != 1 {
+		t.Errorf("%v, %+v, notes %q", err, x.Entries, r.report.Notes)
+	}
+}
+
 // What is wrong, fails or is left out has no figures, and the others have theirs.
 func TestNoFigures(t *testing.T) {
 	var log []string
