@@ -110,7 +110,8 @@ func fmaPeak[T linalg.Element](t *task, s *linalg.Session, steps int) error {
 	args := []backend.Arg{
 		backend.Buf(on[0].Buffer()), kernels.Scalar(factor), kernels.Scalar(T(1)), backend.Int32(int32(steps)),
 	}
-	t.add(measure.OnDevice(&t.Result, fmt.Sprintf("vectors of %d", width), s, on[0], out,
+	t.Size = fmt.Sprintf("vectors of %d", width)
+	t.add(measure.OnDevice(&t.Result, nameFast, s, on[0], out,
 		func() error { return s.Queue().Launch(k, grid, args...) }))
 	return nil
 }
