@@ -3,6 +3,8 @@ package bench
 import (
 	"bytes"
 	"flag"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -14,7 +16,7 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "draw the plots in results anew, and write the tables of docs/performance.md")
+var update = flag.Bool("update", false, "make the tables and plots in results anew, and the tables of docs/performance.md")
 
 func entry(name string, seconds ...float64) Entry {
 	return Entry{Name: name, Status: OK, Runs: 3, Seconds: seconds}
@@ -143,8 +145,8 @@ func readFile(t *testing.T, name string) *Report {
 	return r
 }
 
-// The plots in results are those of the reports beside them.
-func TestCommittedPlots(t *testing.T) {
+// The tables and plots in results are those of the reports beside them.
+func TestCommitted(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("a processor that contracts a*b + c may place a line elsewhere in the last digit")
 	}
@@ -153,29 +155,38 @@ func TestCommittedPlots(t *testing.T) {
 		t.Fatal("no reports:", err)
 	}
 	for _, file := range names {
-		plots, err := readFile(t, file).Plots()
-		if err != nil {
-			t.Fatalf("%s: %v", file, err)
-		}
-		folder := strings.TrimSuffix(file, ".txt")
+		r, folder := readFile(t, file), strings.TrimSuffix(file, ".txt")
+		checkCommitted(t, folder+".md", func(w io.Writer) error {
+			fmt.Fprintf(w, "%s, %s threads, %s\n\n", r.caption(), r.Config["gomaxprocs"], r.Config["instructions"])
+			return r.WriteTable(w)
+		})
 		if _, err := os.Stat(folder); err != nil {
 			continue // a second measurement, without plots
 		}
-		for _, p := range plots {
-			var b bytes.Buffer
-			if err := p.Write(&b); err != nil {
-				t.Fatal(err)
-			}
-			name := filepath.Join(folder, p.File)
-			if *update {
-				if err := os.WriteFile(name, b.Bytes(), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if have, err := os.ReadFile(name); err != nil || !bytes.Equal(have, b.Bytes()) {
-				t.Errorf("%s is not that of %s (%v): go test ./bench -run Committed -update", name, file, err)
-			}
+		plots, err := r.Plots()
+		if err != nil {
+			t.Fatalf("%s: %v", file, err)
 		}
+		for _, p := range plots {
+			checkCommitted(t, filepath.Join(folder, p.File), p.Write)
+		}
+	}
+}
+
+func checkCommitted(t *testing.T, name string, write func(w io.Writer) error) {
+	t.Helper()
+	var b bytes.Buffer
+	if err := write(&b); err != nil {
+		t.Fatal(err)
+	}
+	if *update {
+		if err := os.WriteFile(name, b.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	have, err := os.ReadFile(name)
+	if have = bytes.ReplaceAll(have, []byte("\r\n"), []byte("\n")); err != nil || !bytes.Equal(have, b.Bytes()) {
+		t.Errorf("%s is not that of the report beside it (%v): go test ./bench -run Committed -update", name, err)
 	}
 }
 
