@@ -16,7 +16,7 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "make the tables and plots in results anew, and the tables of docs/performance.md")
+var update = flag.Bool("update", false, "make the tables and plots of results, and docs/performance.md's, anew")
 
 func entry(name string, seconds ...float64) Entry {
 	return Entry{Name: name, Status: OK, Runs: 3, Seconds: seconds}

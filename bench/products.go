@@ -286,10 +286,10 @@ func calls[T linalg.Element](r *runner) []*task {
 				c.Clock = clock
 				t.add(c)
 			}
-			add("waited for", each(func() (time.Duration, error) { return since(time.Now(), mul, r.s.Wait) }))
+			add("waited for", each(func() (time.Duration, error) { return elapsed(mul, r.s.Wait) }))
 			add("pipelined", nil)
 			add("enqueued", func(runs int) (time.Duration, error) {
-				d, err := each(func() (time.Duration, error) { return since(time.Now(), mul) })(runs)
+				d, err := each(func() (time.Duration, error) { return elapsed(mul) })(runs)
 				return d, cmp.Or(r.s.Wait(), err)
 			})
 			add("by the device's clock", each(func() (time.Duration, error) { return r.s.DeviceTime(mul) }))
@@ -308,7 +308,7 @@ func newSession[T linalg.Element](r *runner, t *task, p *measure.Product[T], nam
 		}
 		defer s.Close()
 		for range i + 1 {
-			d, err = since(time.Now(), func() error {
+			d, err = elapsed(func() error {
 				return linalg.GemmContext(r.ctx, s, 1, blas.NoTrans, a, blas.NoTrans, b, 0, c)
 			})
 			if err != nil {
@@ -322,8 +322,9 @@ func newSession[T linalg.Element](r *runner, t *task, p *measure.Product[T], nam
 	return x
 }
 
-// since is the time from start on that calls take.
-func since(start time.Time, calls ...func() error) (time.Duration, error) {
+// elapsed is the time that calls take.
+func elapsed(calls ...func() error) (time.Duration, error) {
+	start := time.Now()
 	for _, call := range calls {
 		if err := call(); err != nil {
 			return 0, err

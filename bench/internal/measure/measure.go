@@ -17,7 +17,6 @@ type Contender struct {
 	Peer   bool          // not of Tandem
 	Queued bool          // runs are enqueued on a device, and waited for once
 	Limit  time.Duration // of a run; 0: as of the others
-	Skip   string        // why it is not to run; "": it is
 
 	Check func() (Check, error)                 // runs it once on fresh memory, and checks the result
 	Run   func(runs int) error                  // returns when the results are there
