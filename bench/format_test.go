@@ -157,7 +157,8 @@ func TestCommitted(t *testing.T) {
 	for _, file := range names {
 		r, folder := readFile(t, file), strings.TrimSuffix(file, ".txt")
 		checkCommitted(t, folder+".md", func(w io.Writer) error {
-			fmt.Fprintf(w, "%s, %s threads, %s\n\n", r.caption(), r.Config["gomaxprocs"], r.Config["instructions"])
+			fmt.Fprintf(w, "%s,\n%s threads, %s\n\n", strings.Replace(r.caption(), ", beside", ",\nbeside", 1),
+				r.Config["gomaxprocs"], r.Config["instructions"])
 			return r.WriteTable(w)
 		})
 		if _, err := os.Stat(folder); err != nil {
