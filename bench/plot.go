@@ -25,8 +25,8 @@ type Plot struct {
 }
 
 // Plots draws the report, as SVG: for each type the rate of every contender over n, of products, of
-// transposes beside copies, and of what scaling measured. A plot without a single figure is left
-// out.
+// transposes beside copies, and of what scaling measured; and solvers beside gonum's. A plot without
+// a single figure is left out.
 func (r *Report) Plots() (list []Plot, err error) {
 	for _, t := range element.Types() {
 		for _, group := range []string{"products", "scaling", "transposes"} {
@@ -40,7 +40,60 @@ func (r *Report) Plots() (list []Plot, err error) {
 			}
 		}
 	}
+	if p, err := r.plotSolvers(); err != nil {
+		return nil, err
+	} else if p != nil {
+		list = append(list, Plot{"solvers-float64.svg", func(w io.Writer) error { return writeSVG(p, w) }})
+	}
 	return list, nil
+}
+
+// plotSolvers draws how many times as fast as gonum each contender factors the largest matrices of
+// float64 that gonum has factored.
+func (r *Report) plotSolvers() (*plot.Plot, error) {
+	var rows []*Row
+	for i := range r.Rows {
+		row := &r.Rows[i]
+		if row.Group != "lapack" || row.Type != "float64" || row.square() == 0 || row.find("gonum") == nil {
+			continue
+		}
+		if len(rows) > 0 && row.square() != rows[0].square() {
+			if row.square() < rows[0].square() {
+				continue
+			}
+			rows = nil
+		}
+		rows = append(rows, row)
+	}
+	if len(rows) == 0 {
+		return nil, nil
+	}
+	p := newPlot(fmt.Sprintf("Factorizations of float64 matrices, %d x %[1]d\n%s", rows[0].square(), r.caption()), "",
+		"times gonum's speed")
+	names := []string{"gonum", nameFast, "OpenBLAS"}
+	for i, name := range names {
+		const width = 18
+		bars, err := plotter.NewBarChart(make(plotter.Values, len(rows)), vg.Points(width))
+		if err != nil {
+			return nil, err
+		}
+		for j, row := range rows {
+			if e := row.find(name); e != nil {
+				bars.Values[j] = row.find("gonum").Median() / e.Median()
+			}
+		}
+		bars.Color, bars.LineStyle.Width = palette[indexOf(name, i)%len(palette)], 0
+		bars.Offset = vg.Points(width) * vg.Length(2*i-len(names)+1) / 2
+		p.Add(bars)
+		p.Legend.Add(legendName(name), bars)
+	}
+	var labels []string
+	for _, row := range rows {
+		labels = append(labels, row.Name)
+	}
+	p.NominalX(labels...)
+	p.X.Min, p.X.Max, p.Y.Max = -0.5, float64(len(rows))-0.5, p.Y.Max*1.05
+	return p, nil
 }
 
 // plotRates draws the rates of all contenders over the n of square matrices, from the slowest to
