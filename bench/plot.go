@@ -25,7 +25,7 @@ type Plot struct {
 }
 
 // Plots draws the report, as SVG: for each type the rate of every contender over n, of products, of
-// transposes beside copies, and of what scaling measured; and solvers beside gonum's. A plot without
+// transposes beside copies, and of what scaling measured; and solvers beside gonum. A plot without
 // a single figure is left out.
 func (r *Report) Plots() (list []Plot, err error) {
 	for _, t := range element.Types() {
