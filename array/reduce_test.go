@@ -171,7 +171,11 @@ func TestSumsOfParts(t *testing.T) {
 // testSumsOfParts has magnitudes that go far from those around, and parts at the ends of the range.
 func testSumsOfParts[T Float](t *testing.T, s *linalg.Session, far int, ends []int) {
 	r := rand.New(rand.NewPCG(5, 6))
-	for _, d := range [][2]int{{9000, 1}, {7001, 3}, {2, 9001}, {1, 30000}, {70, 70}} {
+	shapes := [][2]int{{9000, 1}, {2, 9001}, {70, 70}, {7001, 3}, {1, 30000}}
+	if s.Info().Driver == "cudasim" {
+		shapes = shapes[:3]
+	}
+	for _, d := range shapes {
 		for kind := range 5 {
 			rows, cols := d[0], d[1]
 			x := make([]T, rows*cols)

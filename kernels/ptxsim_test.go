@@ -33,7 +33,7 @@ type simKernel struct {
 
 func loadPTX(t *testing.T, s *backend.Source, ptx []byte) *simKernel {
 	t.Helper()
-	k := &simKernel{dev: ptxsim.New(ptxsim.Config{}), src: s}
+	k := &simKernel{dev: ptxsim.New(ptxsim.Config{Arch: 90}), src: s}
 	m, err := k.dev.Load(ptx)
 	if err != nil {
 		t.Fatalf("%s: %v", s.Name, err)
