@@ -363,6 +363,36 @@ func testLongSums[T Float](t *testing.T, s *linalg.Session) {
 	}
 }
 
+// A sum of a tall matrix with gaps, whose rows are too many to be added up at once, has the bits of
+// package exact.
+func TestTallSums(t *testing.T) {
+	eachBackend(t, func(t *testing.T, s *linalg.Session) {
+		if s.Info().Driver == "cudasim" {
+			t.Skip("seconds of simulation")
+		}
+		testTallSums[float32](t, s)
+		testTallSums[float64](t, s)
+	})
+}
+
+func testTallSums[T Float](t *testing.T, s *linalg.Session) {
+	const rows, cols = 32000, 1
+	r := rand.New(rand.NewPCG(25, 26))
+	x, y := summands[T](r, 9, rows*cols), summands[T](r, 1, rows*cols)
+	a, b := upload(t, s, rows, cols, true, x), upload(t, s, rows, cols, true, y)
+	got, err := Total(b)
+	if want := exact.Sum(y); err != nil || bitsOf(got) != bitsOf(want) {
+		t.Errorf("the total of %T: %v, %v, want %v", want, got, err, want)
+	}
+	got, err = Dot(a, b)
+	if want := exact.Dot(x, y); err != nil || bitsOf(got) != bitsOf(want) {
+		t.Errorf("Dot of %T: %v, %v, want %v", want, got, err, want)
+	}
+	c := newTarget(t, s, 1, 1, false, T(7))
+	try(t, Var(c.Array, a, 1))
+	c.check(t, "Var", []T{squared(x, mean(x), rows-1, false)})
+}
+
 // Reductions of nothing, and what is refused.
 func TestReduceErrors(t *testing.T) {
 	s, err := linalg.Open("cpu")

@@ -126,16 +126,8 @@ func shapeOfPart[T linalg.Element](t Part[T]) shape {
 func addSums[S float32 | float64, F formats, P any](state *linalg.Array[int64], t Part[S], f F, p P, l shape,
 	add func(j Sum[S], down bool, f F, p P, l shape, words *linalg.Array[int64]) error,
 ) error {
-	s, outputs := state.Session(), t.Rows*t.Cols
-	l.spread = true
-	return withSums(s, f, l.lines*l.parts, func(words *linalg.Array[int64]) error {
-		if err := add(Sum[S]{C: t.X.Slice(0, 0, 0, 0), X: t.X, Y: t.X}, t.Cols > 1, f, p, l, words); err != nil {
-			return err
-		}
-		height := f.words() + 1
-		return LaunchGather(s, backend.GridFor(height*outputs), state, words, t.First, outputs,
-			l.lines*l.parts/outputs, height)
-	})
+	j := Sum[S]{C: t.X.Slice(0, 0, 0, 0), X: t.X, Y: t.X}
+	return addParts(j, t.Cols > 1, state, t.First, t.Rows*t.Cols, f, p, l, add)
 }
 
 func addFolded[T, D float32 | float64 | int32, K int32 | int64, F folders, R results, E linalg.Element](

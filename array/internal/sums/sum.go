@@ -1,6 +1,7 @@
 package sums
 
 import (
+	"cmp"
 	"unsafe"
 
 	"github.com/tandem-gpu/tandem/backend"
@@ -119,7 +120,10 @@ func (j Sum[T]) completed() Sum[T] {
 // enqueueLines adds up by Each.
 func enqueueLines[S float32 | float64, F formats, P lineKinds](j Sum[S], f F, p P, l shape) error {
 	rows, cols := j.C.Dims()
-	if l.parts > 1 || l.lines != rows*cols {
+	switch {
+	case rows*cols == 1 && l.lines > mostLines:
+		return enqueueTall(j, f, p)
+	case l.parts > 1 || l.lines != rows*cols:
 		return enqueueAndRound(j, f, p, l, enqueueEach)
 	}
 	grid := eachGrid(j.C.Session().Info(), l)
@@ -140,6 +144,47 @@ func enqueueAndRound[S float32 | float64, F formats, P any](j Sum[S], f F, p P, 
 			return err
 		}
 		return round(c, words, f, l.lines*l.parts/(rows*cols), quotient{j.Over, j.Root})
+	})
+}
+
+// mostLines is the lines of a whole matrix that are added up at once, at most: their sums take
+// maxScratch.
+const mostLines = maxScratch / 8 / maxWords
+
+// enqueueTall adds up a whole matrix by Each, so many of its lines at a time.
+func enqueueTall[S float32 | float64, F formats, P lineKinds](j Sum[S], f F, p P) (err error) {
+	s, c, x, y := j.C.Session(), j.C, j.X, j.Y
+	sum, err := linalg.NewArray[int64](s, 1, f.words()+1)
+	if err != nil {
+		return err
+	}
+	defer func() { err = cmp.Or(err, sum.Free()) }()
+	rows, cols := x.Dims()
+	j.C = x.Slice(0, 0, 0, 0)
+	for from := 0; from < rows; from += mostLines {
+		end := min(from+mostLines, rows)
+		j.X, j.Y = x.Slice(from, end, 0, cols), y.Slice(from, end, 0, cols)
+		if err := addParts(j, false, sum, 0, 1, f, p, lineShape(s.Info(), j.X, 1, 1), enqueueEach); err != nil {
+			return err
+		}
+	}
+	return round(c, sum, f, 1, quotient{j.Over, j.Root})
+}
+
+// addParts adds to so many sums, from the first on, what a function leaves of parts of lines of x.
+func addParts[S float32 | float64, F formats, P any](j Sum[S], down bool, sums *linalg.Array[int64],
+	first, outputs int, f F, p P, l shape,
+	add func(j Sum[S], down bool, f F, p P, l shape, words *linalg.Array[int64]) error,
+) error {
+	s := sums.Session()
+	l.spread = true
+	return withSums(s, f, l.lines*l.parts, func(words *linalg.Array[int64]) error {
+		if err := add(j, down, f, p, l, words); err != nil {
+			return err
+		}
+		height := f.words() + 1
+		return LaunchGather(s, backend.GridFor(height*outputs), sums, words, first, outputs, l.lines*l.parts/outputs,
+			height)
 	})
 }
 
@@ -281,12 +326,11 @@ func groupOf(info backend.Info) int {
 func stripOf[T any]() int { return 64 / int(min(8, max(4, unsafe.Sizeof(*new(T))))) }
 
 // shapeOf is newShape for sums. Groups add up lines where work-items of a group run at once, and
-// lines are not short.
+// lines are not short. PoCL ends the process where it is to compile Along.
 func shapeOf[T any](info backend.Info, x *linalg.Array[T], rows, cols int) shape {
 	xr, xc := x.Dims()
 	few := rows > 1 && xr == rows && xc <= mostGuessed
-	room := xr == rows || xr <= maxScratch/8/maxWords
-	if cols > 1 || few || !info.Host && !info.GPU && xr > 0 && room {
+	if cols > 1 || few || !info.Host && !info.GPU && xr > 0 {
 		return lineShape(info, x, rows, cols)
 	}
 	l := newShape(info, x, rows, cols)
