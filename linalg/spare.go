@@ -35,7 +35,7 @@ func newSpares(i *backend.Info) *spares {
 // is freed first.
 func (s *Session) alloc(n int64) (*backend.Buffer, error) {
 	b, err := s.device.Alloc(n)
-	if !errors.Is(err, backend.ErrOutOfMemory) {
+	if !errors.Is(err, backend.ErrOutOfMemory) || s.spares.isEmpty() && s.arraySpares.isEmpty() {
 		return b, err
 	}
 	if err := errors.Join(s.spares.close(), s.arraySpares.close()); err != nil {
@@ -88,6 +88,12 @@ func (p *spares) give(b *backend.Buffer) error {
 	}
 	p.mu.Unlock()
 	return freeAll(old)
+}
+
+func (p *spares) isEmpty() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.buffers) == 0
 }
 
 // close frees all.
