@@ -3,6 +3,7 @@ package backend
 import (
 	"errors"
 	"runtime"
+	"slices"
 	"sync/atomic"
 	"time"
 )
@@ -192,16 +193,28 @@ func (u *usage) add(n int64, hidden bool) {
 }
 
 // allocate calls alloc, and where there is no room for what it makes, once more after a collection
-// of garbage: the memory of buffers that the program has forgotten is free then.
+// of garbage: the memory of buffers that the program has forgotten is free then, and what is kept
+// for later.
 func (d *device) allocate(alloc func() (Memory, error)) (Memory, error) {
 	m, err := alloc()
 	if !errors.Is(err, ErrOutOfMemory) {
 		return m, err
 	}
+	d.freeKept()
 	runtime.GC()
 	for before := int64(-1); before != d.used.bytes.Load(); { // buffers are freed in the background
 		before = d.used.bytes.Load()
 		time.Sleep(5 * time.Millisecond)
 	}
 	return alloc()
+}
+
+// freeKept frees memory that is kept for later.
+func (d *device) freeKept() {
+	d.mu.Lock()
+	kept := slices.Clone(d.kept)
+	d.mu.Unlock()
+	for _, free := range kept {
+		free()
+	}
 }

@@ -36,6 +36,7 @@ type device struct {
 	shut   bool
 	parts  map[*object]struct{} // what was made and is not yet released
 	queues map[*queue]struct{}  // the queues among the parts
+	kept   []func()             // free memory that is kept for later
 }
 
 // NewDevice is a device over what a driver opened.
@@ -57,6 +58,16 @@ func (d *Device) Driver() DriverDevice { return d.driver }
 // Info describes the device. Unlike an entry of Driver.Devices, it says what was probed, not what
 // was claimed.
 func (d *Device) Info() Info { return *d.info }
+
+// WhenFull has free called when the device has no room for what a call is to make, before the call
+// tries once more: free gives back memory that is kept for later. It may be called by several
+// goroutines at once, and must neither allocate nor hold on to the Device, which would never be
+// forgotten then.
+func (d *Device) WhenFull(free func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.kept = append(d.kept, free)
+}
 
 // Used is how many bytes of the device's memory its buffers have.
 func (d *Device) Used() int64 { return d.used.bytes.Load() }

@@ -68,7 +68,7 @@ func newBuffer(s *Session, rows, cols int, elem reflect.Type) (*backend.Buffer, 
 	if err != nil {
 		return nil, err
 	}
-	return s.alloc(size)
+	return s.device.Alloc(size)
 }
 
 // arraySize is the bytes of an array of s that can be.

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 	"unsafe"
+	"weak"
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/element"
@@ -44,8 +45,6 @@ type Session struct {
 
 // core is what the queues of a session share.
 type core struct {
-	arraySpares *spares // those of the session's own queue
-
 	device   *backend.Device
 	info     backend.Info
 	sharer   *outofcore.Device // the same device, for calls on host matrices that are done by tiles
@@ -95,7 +94,6 @@ func NewSession(device *backend.Device, others ...*backend.Device) (*Session, er
 		device: device, info: device.Info(), sharer: sharer, direct: isProcessor(device) && len(others) == 0,
 		kernels: map[kernelKey]*backend.Kernel{}, plans: map[planKey]plan{},
 	}
-	c.arraySpares = newSpares(&c.info)
 	c.checked.Store(os.Getenv(EnvCheck) == "1")
 	for _, d := range others {
 		o, err := NewSession(d)
@@ -108,7 +106,14 @@ func NewSession(device *backend.Device, others ...*backend.Device) (*Session, er
 		}
 		c.others = append(c.others, o)
 	}
-	return &Session{core: c, queue: queue, spares: c.arraySpares}, nil
+	s := &Session{core: c, queue: queue, spares: newSpares(&c.info)}
+	kept := weak.Make(s.spares) // whose buffers hold on to the device
+	device.WhenFull(func() {
+		if p := kept.Value(); p != nil {
+			p.close() // an error is of a lost device, and the call's own, too
+		}
+	})
+	return s, nil
 }
 
 // Info describes the device.

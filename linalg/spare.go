@@ -2,7 +2,6 @@ package linalg
 
 import (
 	"cmp"
-	"errors"
 	"reflect"
 	"slices"
 	"sync"
@@ -31,19 +30,6 @@ func newSpares(i *backend.Info) *spares {
 	return &spares{most: most}
 }
 
-// alloc is a new buffer of the session's device. Where there is no memory, what the session keeps
-// is freed first.
-func (s *Session) alloc(n int64) (*backend.Buffer, error) {
-	b, err := s.device.Alloc(n)
-	if !errors.Is(err, backend.ErrOutOfMemory) || s.spares.isEmpty() && s.arraySpares.isEmpty() {
-		return b, err
-	}
-	if err := errors.Join(s.spares.close(), s.arraySpares.close()); err != nil {
-		return nil, err
-	}
-	return s.device.Alloc(n)
-}
-
 // take is a buffer of at least n bytes of any values: the smallest that is there, nil where none
 // is.
 func (p *spares) take(n int64) *backend.Buffer {
@@ -69,7 +55,7 @@ func (s *Session) scratch(n int64) (*backend.Buffer, error) {
 	if b := s.spares.take(n); b != nil {
 		return b, nil
 	}
-	return s.alloc(n)
+	return s.device.Alloc(n)
 }
 
 // give keeps b, in the place of those that have waited the longest where there is not room for all.
@@ -88,12 +74,6 @@ func (p *spares) give(b *backend.Buffer) error {
 	}
 	p.mu.Unlock()
 	return freeAll(old)
-}
-
-func (p *spares) isEmpty() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return len(p.buffers) == 0
 }
 
 // close frees all.

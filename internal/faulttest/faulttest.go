@@ -110,9 +110,6 @@ func (l *Library) quiet(f *libraryFault) string {
 			return why
 		}
 	}
-	if f.code == l.Memory && strings.Contains(f.Fired(), "linalg.(*Session).alloc") {
-		return "the session frees the memory that it keeps, and allocates again"
-	}
 	return ""
 }
 

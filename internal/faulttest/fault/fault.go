@@ -53,9 +53,13 @@ func (f *Fault) Fired() string {
 	return f.where
 }
 
-// allocates is the callers of the function that tries allocations again, "" where it is not called.
+// allocates is the callers of the function that tries allocations again, "" where it is not called,
+// or frees memory in between.
 func allocates(callers string) string {
-	_, by, _ := strings.Cut(callers, "backend.(*device).allocate")
+	attempt, by, _ := strings.Cut(callers, "backend.(*device).allocate")
+	if strings.Contains(attempt, "backend.(*device).freeKept") {
+		return ""
+	}
 	return by
 }
 
