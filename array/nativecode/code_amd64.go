@@ -11,386 +11,232 @@ import (
 )
 
 //go:embed code_abs_amd64.zip
-var file_abs string
-
-var Code_abs = support.Natives{File: &file_abs}
+var Code_abs support.Natives
 
 //go:embed code_acos_amd64.zip
-var file_acos string
-
-var Code_acos = support.Natives{File: &file_acos}
+var Code_acos support.Natives
 
 //go:embed code_acosh_amd64.zip
-var file_acosh string
-
-var Code_acosh = support.Natives{File: &file_acosh}
+var Code_acosh support.Natives
 
 //go:embed code_add_amd64.zip
-var file_add string
-
-var Code_add = support.Natives{File: &file_add}
+var Code_add support.Natives
 
 //go:embed code_and_amd64.zip
-var file_and string
-
-var Code_and = support.Natives{File: &file_and}
+var Code_and support.Natives
 
 //go:embed code_asin_amd64.zip
-var file_asin string
-
-var Code_asin = support.Natives{File: &file_asin}
+var Code_asin support.Natives
 
 //go:embed code_asinh_amd64.zip
-var file_asinh string
-
-var Code_asinh = support.Natives{File: &file_asinh}
+var Code_asinh support.Natives
 
 //go:embed code_atan_amd64.zip
-var file_atan string
-
-var Code_atan = support.Natives{File: &file_atan}
+var Code_atan support.Natives
 
 //go:embed code_atan2_amd64.zip
-var file_atan2 string
-
-var Code_atan2 = support.Natives{File: &file_atan2}
+var Code_atan2 support.Natives
 
 //go:embed code_atanh_amd64.zip
-var file_atanh string
-
-var Code_atanh = support.Natives{File: &file_atanh}
+var Code_atanh support.Natives
 
 //go:embed code_between_amd64.zip
-var file_between string
-
-var Code_between = support.Natives{File: &file_between}
+var Code_between support.Natives
 
 //go:embed code_bitand_amd64.zip
-var file_bitand string
-
-var Code_bitand = support.Natives{File: &file_bitand}
+var Code_bitand support.Natives
 
 //go:embed code_bitor_amd64.zip
-var file_bitor string
-
-var Code_bitor = support.Natives{File: &file_bitor}
+var Code_bitor support.Natives
 
 //go:embed code_bitxor_amd64.zip
-var file_bitxor string
-
-var Code_bitxor = support.Natives{File: &file_bitxor}
+var Code_bitxor support.Natives
 
 //go:embed code_cbrt_amd64.zip
-var file_cbrt string
-
-var Code_cbrt = support.Natives{File: &file_cbrt}
+var Code_cbrt support.Natives
 
 //go:embed code_ceil_amd64.zip
-var file_ceil string
-
-var Code_ceil = support.Natives{File: &file_ceil}
+var Code_ceil support.Natives
 
 //go:embed code_clip_amd64.zip
-var file_clip string
-
-var Code_clip = support.Natives{File: &file_clip}
+var Code_clip support.Natives
 
 //go:embed code_convert_amd64.zip
-var file_convert string
-
-var Code_convert = support.Natives{File: &file_convert}
+var Code_convert support.Natives
 
 //go:embed code_cos_amd64.zip
-var file_cos string
-
-var Code_cos = support.Natives{File: &file_cos}
+var Code_cos support.Natives
 
 //go:embed code_cosh_amd64.zip
-var file_cosh string
-
-var Code_cosh = support.Natives{File: &file_cosh}
+var Code_cosh support.Natives
 
 //go:embed code_cospi_amd64.zip
-var file_cospi string
-
-var Code_cospi = support.Natives{File: &file_cospi}
+var Code_cospi support.Natives
 
 //go:embed code_div_amd64.zip
-var file_div string
-
-var Code_div = support.Natives{File: &file_div}
+var Code_div support.Natives
 
 //go:embed code_equals_amd64.zip
-var file_equals string
-
-var Code_equals = support.Natives{File: &file_equals}
+var Code_equals support.Natives
 
 //go:embed code_erf_amd64.zip
-var file_erf string
-
-var Code_erf = support.Natives{File: &file_erf}
+var Code_erf support.Natives
 
 //go:embed code_erfc_amd64.zip
-var file_erfc string
-
-var Code_erfc = support.Natives{File: &file_erfc}
+var Code_erfc support.Natives
 
 //go:embed code_exp_amd64.zip
-var file_exp string
-
-var Code_exp = support.Natives{File: &file_exp}
+var Code_exp support.Natives
 
 //go:embed code_exp2_amd64.zip
-var file_exp2 string
-
-var Code_exp2 = support.Natives{File: &file_exp2}
+var Code_exp2 support.Natives
 
 //go:embed code_expm1_amd64.zip
-var file_expm1 string
-
-var Code_expm1 = support.Natives{File: &file_expm1}
+var Code_expm1 support.Natives
 
 //go:embed code_floor_amd64.zip
-var file_floor string
-
-var Code_floor = support.Natives{File: &file_floor}
+var Code_floor support.Natives
 
 //go:embed code_fma_amd64.zip
-var file_fma string
-
-var Code_fma = support.Natives{File: &file_fma}
+var Code_fma support.Natives
 
 //go:embed code_gelu_amd64.zip
-var file_gelu string
-
-var Code_gelu = support.Natives{File: &file_gelu}
+var Code_gelu support.Natives
 
 //go:embed code_hypot_amd64.zip
-var file_hypot string
-
-var Code_hypot = support.Natives{File: &file_hypot}
+var Code_hypot support.Natives
 
 //go:embed code_indices_amd64.zip
-var file_indices string
-
-var Code_indices = support.Natives{File: &file_indices}
+var Code_indices support.Natives
 
 //go:embed code_isfinite_amd64.zip
-var file_isfinite string
-
-var Code_isfinite = support.Natives{File: &file_isfinite}
+var Code_isfinite support.Natives
 
 //go:embed code_isnan_amd64.zip
-var file_isnan string
-
-var Code_isnan = support.Natives{File: &file_isnan}
+var Code_isnan support.Natives
 
 //go:embed code_leakyrelu_amd64.zip
-var file_leakyrelu string
-
-var Code_leakyrelu = support.Natives{File: &file_leakyrelu}
+var Code_leakyrelu support.Natives
 
 //go:embed code_less_amd64.zip
-var file_less string
-
-var Code_less = support.Natives{File: &file_less}
+var Code_less support.Natives
 
 //go:embed code_lessequal_amd64.zip
-var file_lessequal string
-
-var Code_lessequal = support.Natives{File: &file_lessequal}
+var Code_lessequal support.Natives
 
 //go:embed code_log_amd64.zip
-var file_log string
-
-var Code_log = support.Natives{File: &file_log}
+var Code_log support.Natives
 
 //go:embed code_log10_amd64.zip
-var file_log10 string
-
-var Code_log10 = support.Natives{File: &file_log10}
+var Code_log10 support.Natives
 
 //go:embed code_log1p_amd64.zip
-var file_log1p string
-
-var Code_log1p = support.Natives{File: &file_log1p}
+var Code_log1p support.Natives
 
 //go:embed code_log2_amd64.zip
-var file_log2 string
-
-var Code_log2 = support.Natives{File: &file_log2}
+var Code_log2 support.Natives
 
 //go:embed code_maximum_amd64.zip
-var file_maximum string
-
-var Code_maximum = support.Natives{File: &file_maximum}
+var Code_maximum support.Natives
 
 //go:embed code_minimum_amd64.zip
-var file_minimum string
-
-var Code_minimum = support.Natives{File: &file_minimum}
+var Code_minimum support.Natives
 
 //go:embed code_mod_amd64.zip
-var file_mod string
-
-var Code_mod = support.Natives{File: &file_mod}
+var Code_mod support.Natives
 
 //go:embed code_mul_amd64.zip
-var file_mul string
-
-var Code_mul = support.Natives{File: &file_mul}
+var Code_mul support.Natives
 
 //go:embed code_near_amd64.zip
-var file_near string
-
-var Code_near = support.Natives{File: &file_near}
+var Code_near support.Natives
 
 //go:embed code_neg_amd64.zip
-var file_neg string
-
-var Code_neg = support.Natives{File: &file_neg}
+var Code_neg support.Natives
 
 //go:embed code_notequal_amd64.zip
-var file_notequal string
-
-var Code_notequal = support.Natives{File: &file_notequal}
+var Code_notequal support.Natives
 
 //go:embed code_or_amd64.zip
-var file_or string
-
-var Code_or = support.Natives{File: &file_or}
+var Code_or support.Natives
 
 //go:embed code_pow_amd64.zip
-var file_pow string
-
-var Code_pow = support.Natives{File: &file_pow}
+var Code_pow support.Natives
 
 //go:embed code_quo_amd64.zip
-var file_quo string
-
-var Code_quo = support.Natives{File: &file_quo}
+var Code_quo support.Natives
 
 //go:embed code_relu_amd64.zip
-var file_relu string
-
-var Code_relu = support.Natives{File: &file_relu}
+var Code_relu support.Natives
 
 //go:embed code_rem_amd64.zip
-var file_rem string
-
-var Code_rem = support.Natives{File: &file_rem}
+var Code_rem support.Natives
 
 //go:embed code_round_amd64.zip
-var file_round string
-
-var Code_round = support.Natives{File: &file_round}
+var Code_round support.Natives
 
 //go:embed code_roundtoeven_amd64.zip
-var file_roundtoeven string
-
-var Code_roundtoeven = support.Natives{File: &file_roundtoeven}
+var Code_roundtoeven support.Natives
 
 //go:embed code_rsqrt_amd64.zip
-var file_rsqrt string
-
-var Code_rsqrt = support.Natives{File: &file_rsqrt}
+var Code_rsqrt support.Natives
 
 //go:embed code_same_amd64.zip
-var file_same string
-
-var Code_same = support.Natives{File: &file_same}
+var Code_same support.Natives
 
 //go:embed code_shiftleft_amd64.zip
-var file_shiftleft string
-
-var Code_shiftleft = support.Natives{File: &file_shiftleft}
+var Code_shiftleft support.Natives
 
 //go:embed code_shiftright_amd64.zip
-var file_shiftright string
-
-var Code_shiftright = support.Natives{File: &file_shiftright}
+var Code_shiftright support.Natives
 
 //go:embed code_sigmoid_amd64.zip
-var file_sigmoid string
-
-var Code_sigmoid = support.Natives{File: &file_sigmoid}
+var Code_sigmoid support.Natives
 
 //go:embed code_sign_amd64.zip
-var file_sign string
-
-var Code_sign = support.Natives{File: &file_sign}
+var Code_sign support.Natives
 
 //go:embed code_silu_amd64.zip
-var file_silu string
-
-var Code_silu = support.Natives{File: &file_silu}
+var Code_silu support.Natives
 
 //go:embed code_sin_amd64.zip
-var file_sin string
-
-var Code_sin = support.Natives{File: &file_sin}
+var Code_sin support.Natives
 
 //go:embed code_sinh_amd64.zip
-var file_sinh string
-
-var Code_sinh = support.Natives{File: &file_sinh}
+var Code_sinh support.Natives
 
 //go:embed code_sinpi_amd64.zip
-var file_sinpi string
-
-var Code_sinpi = support.Natives{File: &file_sinpi}
+var Code_sinpi support.Natives
 
 //go:embed code_softplus_amd64.zip
-var file_softplus string
-
-var Code_softplus = support.Natives{File: &file_softplus}
+var Code_softplus support.Natives
 
 //go:embed code_sqrt_amd64.zip
-var file_sqrt string
-
-var Code_sqrt = support.Natives{File: &file_sqrt}
+var Code_sqrt support.Natives
 
 //go:embed code_sub_amd64.zip
-var file_sub string
-
-var Code_sub = support.Natives{File: &file_sub}
+var Code_sub support.Natives
 
 //go:embed code_tan_amd64.zip
-var file_tan string
-
-var Code_tan = support.Natives{File: &file_tan}
+var Code_tan support.Natives
 
 //go:embed code_tanh_amd64.zip
-var file_tanh string
-
-var Code_tanh = support.Natives{File: &file_tanh}
+var Code_tanh support.Natives
 
 //go:embed code_tobfloat16_amd64.zip
-var file_tobfloat16 string
-
-var Code_tobfloat16 = support.Natives{File: &file_tobfloat16}
+var Code_tobfloat16 support.Natives
 
 //go:embed code_tofloat16_amd64.zip
-var file_tofloat16 string
-
-var Code_tofloat16 = support.Natives{File: &file_tofloat16}
+var Code_tofloat16 support.Natives
 
 //go:embed code_trunc_amd64.zip
-var file_trunc string
-
-var Code_trunc = support.Natives{File: &file_trunc}
+var Code_trunc support.Natives
 
 //go:embed code_where_amd64.zip
-var file_where string
-
-var Code_where = support.Natives{File: &file_where}
+var Code_where support.Natives
 
 //go:embed code_widenbfloat16_amd64.zip
-var file_widenbfloat16 string
-
-var Code_widenbfloat16 = support.Natives{File: &file_widenbfloat16}
+var Code_widenbfloat16 support.Natives
 
 //go:embed code_widenfloat16_amd64.zip
-var file_widenfloat16 string
-
-var Code_widenfloat16 = support.Natives{File: &file_widenfloat16}
+var Code_widenfloat16 support.Natives

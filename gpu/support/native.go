@@ -12,7 +12,7 @@ import (
 
 // Natives is the machine code of the instances of a kernel: a compressed file that package
 // nativegen wrote.
-type Natives struct{ File *string }
+type Natives string
 
 // NativeComment is what a file says of a kernel's code beside it: the key of its text, what
 // [backend.Native] has, and the compiler.
@@ -34,7 +34,7 @@ func ParseNative(comment string) (n backend.Native, key, compiler string, err er
 // Of finds the code of a kernel for a level, if it was made of what key stands for; it gives nil
 // where there is none. There is none where the cpu device runs each work-item as a goroutine.
 func (n Natives) Of(kernel, key string) func(level string) (*backend.Native, error) {
-	if n.File == nil || gpu.Goroutines {
+	if n == "" || gpu.Goroutines {
 		return nil
 	}
 	return (&nativeKernel{Natives: n, kernel: kernel, key: key}).code
@@ -67,7 +67,7 @@ func (k *nativeKernel) code(level string) (*backend.Native, error) {
 }
 
 func (k *nativeKernel) read(level string) (*backend.Native, error) {
-	r, err := zip.NewReader(strings.NewReader(*k.File), int64(len(*k.File)))
+	r, err := zip.NewReader(strings.NewReader(string(k.Natives)), int64(len(k.Natives)))
 	if err != nil {
 		return nil, err
 	}

@@ -232,8 +232,7 @@ func goFiles(families []string, has func(file string) bool) map[string][]byte {
 				continue
 			}
 			found = true
-			text += "\n//go:embed " + name + "\nvar file_" + f + " string\n\nvar " + prefix + f +
-				" = support.Natives{File: &file_" + f + "}\n"
+			text += "\n//go:embed " + name + "\nvar " + prefix + f + " support.Natives\n"
 		}
 		if !found {
 			continue

@@ -11,31 +11,19 @@ import (
 )
 
 //go:embed code_add_arm64.zip
-var file_add string
-
-var Code_add = support.Natives{File: &file_add}
+var Code_add support.Natives
 
 //go:embed code_matmulnaive_arm64.zip
-var file_matmulnaive string
-
-var Code_matmulnaive = support.Natives{File: &file_matmulnaive}
+var Code_matmulnaive support.Natives
 
 //go:embed code_matmultiled_arm64.zip
-var file_matmultiled string
-
-var Code_matmultiled = support.Natives{File: &file_matmultiled}
+var Code_matmultiled support.Natives
 
 //go:embed code_scale_arm64.zip
-var file_scale string
-
-var Code_scale = support.Natives{File: &file_scale}
+var Code_scale support.Natives
 
 //go:embed code_sub_arm64.zip
-var file_sub string
-
-var Code_sub = support.Natives{File: &file_sub}
+var Code_sub support.Natives
 
 //go:embed code_transposenaive_arm64.zip
-var file_transposenaive string
-
-var Code_transposenaive = support.Natives{File: &file_transposenaive}
+var Code_transposenaive support.Natives

@@ -11,81 +11,49 @@ import (
 )
 
 //go:embed code_addbefore_amd64.zip
-var file_addbefore string
-
-var Code_addbefore = support.Natives{File: &file_addbefore}
+var Code_addbefore support.Natives
 
 //go:embed code_blackscholes_amd64.zip
-var file_blackscholes string
-
-var Code_blackscholes = support.Natives{File: &file_blackscholes}
+var Code_blackscholes support.Natives
 
 //go:embed code_convolve_amd64.zip
-var file_convolve string
-
-var Code_convolve = support.Natives{File: &file_convolve}
+var Code_convolve support.Natives
 
 //go:embed code_hash_amd64.zip
-var file_hash string
-
-var Code_hash = support.Natives{File: &file_hash}
+var Code_hash support.Natives
 
 //go:embed code_histogram_amd64.zip
-var file_histogram string
-
-var Code_histogram = support.Natives{File: &file_histogram}
+var Code_histogram support.Natives
 
 //go:embed code_life_amd64.zip
-var file_life string
-
-var Code_life = support.Natives{File: &file_life}
+var Code_life support.Natives
 
 //go:embed code_mandelbrot_amd64.zip
-var file_mandelbrot string
-
-var Code_mandelbrot = support.Natives{File: &file_mandelbrot}
+var Code_mandelbrot support.Natives
 
 //go:embed code_matmul_amd64.zip
-var file_matmul string
-
-var Code_matmul = support.Natives{File: &file_matmul}
+var Code_matmul support.Natives
 
 //go:embed code_mergetiles_amd64.zip
-var file_mergetiles string
-
-var Code_mergetiles = support.Natives{File: &file_mergetiles}
+var Code_mergetiles support.Natives
 
 //go:embed code_nbody_amd64.zip
-var file_nbody string
-
-var Code_nbody = support.Natives{File: &file_nbody}
+var Code_nbody support.Natives
 
 //go:embed code_paths_amd64.zip
-var file_paths string
-
-var Code_paths = support.Natives{File: &file_paths}
+var Code_paths support.Natives
 
 //go:embed code_prefixsum_amd64.zip
-var file_prefixsum string
-
-var Code_prefixsum = support.Natives{File: &file_prefixsum}
+var Code_prefixsum support.Natives
 
 //go:embed code_sortpass_amd64.zip
-var file_sortpass string
-
-var Code_sortpass = support.Natives{File: &file_sortpass}
+var Code_sortpass support.Natives
 
 //go:embed code_sorttiles_amd64.zip
-var file_sorttiles string
-
-var Code_sorttiles = support.Natives{File: &file_sorttiles}
+var Code_sorttiles support.Natives
 
 //go:embed code_sum_amd64.zip
-var file_sum string
-
-var Code_sum = support.Natives{File: &file_sum}
+var Code_sum support.Natives
 
 //go:embed code_wave_amd64.zip
-var file_wave string
-
-var Code_wave = support.Natives{File: &file_wave}
+var Code_wave support.Natives

@@ -11,11 +11,7 @@ import (
 )
 
 //go:embed code_reverse_arm64.zip
-var file_reverse string
-
-var Code_reverse = support.Natives{File: &file_reverse}
+var Code_reverse support.Natives
 
 //go:embed code_rise_arm64.zip
-var file_rise string
-
-var Code_rise = support.Natives{File: &file_rise}
+var Code_rise support.Natives

@@ -11,26 +11,16 @@ import (
 )
 
 //go:embed code_bell_arm64.zip
-var file_bell string
-
-var Code_bell = support.Natives{File: &file_bell}
+var Code_bell support.Natives
 
 //go:embed code_flow_arm64.zip
-var file_flow string
-
-var Code_flow = support.Natives{File: &file_flow}
+var Code_flow support.Natives
 
 //go:embed code_gain_arm64.zip
-var file_gain string
-
-var Code_gain = support.Natives{File: &file_gain}
+var Code_gain support.Natives
 
 //go:embed code_residual_arm64.zip
-var file_residual string
-
-var Code_residual = support.Natives{File: &file_residual}
+var Code_residual support.Natives
 
 //go:embed code_whereon_arm64.zip
-var file_whereon string
-
-var Code_whereon = support.Natives{File: &file_whereon}
+var Code_whereon support.Natives

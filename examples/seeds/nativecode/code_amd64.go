@@ -11,36 +11,22 @@ import (
 )
 
 //go:embed code_fastmatmul_amd64.zip
-var file_fastmatmul string
-
-var Code_fastmatmul = support.Natives{File: &file_fastmatmul}
+var Code_fastmatmul support.Natives
 
 //go:embed code_matmul_amd64.zip
-var file_matmul string
-
-var Code_matmul = support.Natives{File: &file_matmul}
+var Code_matmul support.Natives
 
 //go:embed code_mykernel_amd64.zip
-var file_mykernel string
-
-var Code_mykernel = support.Natives{File: &file_mykernel}
+var Code_mykernel support.Natives
 
 //go:embed code_transpose_amd64.zip
-var file_transpose string
-
-var Code_transpose = support.Natives{File: &file_transpose}
+var Code_transpose support.Natives
 
 //go:embed code_transposetiled_amd64.zip
-var file_transposetiled string
-
-var Code_transposetiled = support.Natives{File: &file_transposetiled}
+var Code_transposetiled support.Natives
 
 //go:embed code_twice_amd64.zip
-var file_twice string
-
-var Code_twice = support.Natives{File: &file_twice}
+var Code_twice support.Natives
 
 //go:embed code_twice2d_amd64.zip
-var file_twice2d string
-
-var Code_twice2d = support.Natives{File: &file_twice2d}
+var Code_twice2d support.Natives

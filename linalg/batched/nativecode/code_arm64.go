@@ -11,21 +11,13 @@ import (
 )
 
 //go:embed code_cholesky_arm64.zip
-var file_cholesky string
-
-var Code_cholesky = support.Natives{File: &file_cholesky}
+var Code_cholesky support.Natives
 
 //go:embed code_lu_arm64.zip
-var file_lu string
-
-var Code_lu = support.Natives{File: &file_lu}
+var Code_lu support.Natives
 
 //go:embed code_solvecholesky_arm64.zip
-var file_solvecholesky string
-
-var Code_solvecholesky = support.Natives{File: &file_solvecholesky}
+var Code_solvecholesky support.Natives
 
 //go:embed code_solvelu_arm64.zip
-var file_solvelu string
-
-var Code_solvelu = support.Natives{File: &file_solvelu}
+var Code_solvelu support.Natives

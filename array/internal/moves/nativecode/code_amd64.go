@@ -11,21 +11,13 @@ import (
 )
 
 //go:embed code_check_amd64.zip
-var file_check string
-
-var Code_check = support.Natives{File: &file_check}
+var Code_check support.Natives
 
 //go:embed code_place_amd64.zip
-var file_place string
-
-var Code_place = support.Natives{File: &file_place}
+var Code_place support.Natives
 
 //go:embed code_placeshort_amd64.zip
-var file_placeshort string
-
-var Code_placeshort = support.Natives{File: &file_placeshort}
+var Code_placeshort support.Natives
 
 //go:embed code_rows_amd64.zip
-var file_rows string
-
-var Code_rows = support.Natives{File: &file_rows}
+var Code_rows support.Natives

@@ -11,6 +11,4 @@ import (
 )
 
 //go:embed code_fill_amd64.zip
-var file_fill string
-
-var Code_fill = support.Natives{File: &file_fill}
+var Code_fill support.Natives

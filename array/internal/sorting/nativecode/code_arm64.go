@@ -11,56 +11,34 @@ import (
 )
 
 //go:embed code_counttiles_arm64.zip
-var file_counttiles string
-
-var Code_counttiles = support.Natives{File: &file_counttiles}
+var Code_counttiles support.Natives
 
 //go:embed code_firsts_arm64.zip
-var file_firsts string
-
-var Code_firsts = support.Natives{File: &file_firsts}
+var Code_firsts support.Natives
 
 //go:embed code_movetiles_arm64.zip
-var file_movetiles string
-
-var Code_movetiles = support.Natives{File: &file_movetiles}
+var Code_movetiles support.Natives
 
 //go:embed code_network_arm64.zip
-var file_network string
-
-var Code_network = support.Natives{File: &file_network}
+var Code_network support.Natives
 
 //go:embed code_pack_arm64.zip
-var file_pack string
-
-var Code_pack = support.Natives{File: &file_pack}
+var Code_pack support.Natives
 
 //go:embed code_rank_arm64.zip
-var file_rank string
-
-var Code_rank = support.Natives{File: &file_rank}
+var Code_rank support.Natives
 
 //go:embed code_repack_arm64.zip
-var file_repack string
-
-var Code_repack = support.Natives{File: &file_repack}
+var Code_repack support.Natives
 
 //go:embed code_replace_arm64.zip
-var file_replace string
-
-var Code_replace = support.Natives{File: &file_replace}
+var Code_replace support.Natives
 
 //go:embed code_search_arm64.zip
-var file_search string
-
-var Code_search = support.Natives{File: &file_search}
+var Code_search support.Natives
 
 //go:embed code_sum_arm64.zip
-var file_sum string
-
-var Code_sum = support.Natives{File: &file_sum}
+var Code_sum support.Natives
 
 //go:embed code_unpack_arm64.zip
-var file_unpack string
-
-var Code_unpack = support.Natives{File: &file_unpack}
+var Code_unpack support.Natives

@@ -11,61 +11,37 @@ import (
 )
 
 //go:embed code_along_amd64.zip
-var file_along string
-
-var Code_along = support.Natives{File: &file_along}
+var Code_along support.Natives
 
 //go:embed code_each_amd64.zip
-var file_each string
-
-var Code_each = support.Natives{File: &file_each}
+var Code_each support.Natives
 
 //go:embed code_finish_amd64.zip
-var file_finish string
-
-var Code_finish = support.Natives{File: &file_finish}
+var Code_finish support.Natives
 
 //go:embed code_foldalong_amd64.zip
-var file_foldalong string
-
-var Code_foldalong = support.Natives{File: &file_foldalong}
+var Code_foldalong support.Natives
 
 //go:embed code_foldeach_amd64.zip
-var file_foldeach string
-
-var Code_foldeach = support.Natives{File: &file_foldeach}
+var Code_foldeach support.Natives
 
 //go:embed code_gather_amd64.zip
-var file_gather string
-
-var Code_gather = support.Natives{File: &file_gather}
+var Code_gather support.Natives
 
 //go:embed code_gatherfolded_amd64.zip
-var file_gatherfolded string
-
-var Code_gatherfolded = support.Natives{File: &file_gatherfolded}
+var Code_gatherfolded support.Natives
 
 //go:embed code_offsets_amd64.zip
-var file_offsets string
-
-var Code_offsets = support.Natives{File: &file_offsets}
+var Code_offsets support.Natives
 
 //go:embed code_prefix_amd64.zip
-var file_prefix string
-
-var Code_prefix = support.Natives{File: &file_prefix}
+var Code_prefix support.Natives
 
 //go:embed code_round_amd64.zip
-var file_round string
-
-var Code_round = support.Natives{File: &file_round}
+var Code_round support.Natives
 
 //go:embed code_scatter_amd64.zip
-var file_scatter string
-
-var Code_scatter = support.Natives{File: &file_scatter}
+var Code_scatter support.Natives
 
 //go:embed code_totals_amd64.zip
-var file_totals string
-
-var Code_totals = support.Natives{File: &file_totals}
+var Code_totals support.Natives

@@ -11,116 +11,70 @@ import (
 )
 
 //go:embed code_columns_arm64.zip
-var file_columns string
-
-var Code_columns = support.Natives{File: &file_columns}
+var Code_columns support.Natives
 
 //go:embed code_converts_arm64.zip
-var file_converts string
-
-var Code_converts = support.Natives{File: &file_converts}
+var Code_converts support.Natives
 
 //go:embed code_counts_arm64.zip
-var file_counts string
-
-var Code_counts = support.Natives{File: &file_counts}
+var Code_counts support.Natives
 
 //go:embed code_divides_arm64.zip
-var file_divides string
-
-var Code_divides = support.Natives{File: &file_divides}
+var Code_divides support.Natives
 
 //go:embed code_elsewhere_arm64.zip
-var file_elsewhere string
-
-var Code_elsewhere = support.Natives{File: &file_elsewhere}
+var Code_elsewhere support.Natives
 
 //go:embed code_empties_arm64.zip
-var file_empties string
-
-var Code_empties = support.Natives{File: &file_empties}
+var Code_empties support.Natives
 
 //go:embed code_grouped_arm64.zip
-var file_grouped string
-
-var Code_grouped = support.Natives{File: &file_grouped}
+var Code_grouped support.Natives
 
 //go:embed code_loads_arm64.zip
-var file_loads string
-
-var Code_loads = support.Natives{File: &file_loads}
+var Code_loads support.Natives
 
 //go:embed code_longer_arm64.zip
-var file_longer string
-
-var Code_longer = support.Natives{File: &file_longer}
+var Code_longer support.Natives
 
 //go:embed code_many_arm64.zip
-var file_many string
-
-var Code_many = support.Natives{File: &file_many}
+var Code_many support.Natives
 
 //go:embed code_moves_arm64.zip
-var file_moves string
-
-var Code_moves = support.Natives{File: &file_moves}
+var Code_moves support.Natives
 
 //go:embed code_pairs_arm64.zip
-var file_pairs string
-
-var Code_pairs = support.Natives{File: &file_pairs}
+var Code_pairs support.Natives
 
 //go:embed code_private_arm64.zip
-var file_private string
-
-var Code_private = support.Natives{File: &file_private}
+var Code_private support.Natives
 
 //go:embed code_races_arm64.zip
-var file_races string
-
-var Code_races = support.Natives{File: &file_races}
+var Code_races support.Natives
 
 //go:embed code_reversed_arm64.zip
-var file_reversed string
-
-var Code_reversed = support.Natives{File: &file_reversed}
+var Code_reversed support.Natives
 
 //go:embed code_right_arm64.zip
-var file_right string
-
-var Code_right = support.Natives{File: &file_right}
+var Code_right support.Natives
 
 //go:embed code_rows_arm64.zip
-var file_rows string
-
-var Code_rows = support.Natives{File: &file_rows}
+var Code_rows support.Natives
 
 //go:embed code_searches_arm64.zip
-var file_searches string
-
-var Code_searches = support.Natives{File: &file_searches}
+var Code_searches support.Natives
 
 //go:embed code_shared_arm64.zip
-var file_shared string
-
-var Code_shared = support.Natives{File: &file_shared}
+var Code_shared support.Natives
 
 //go:embed code_slices_arm64.zip
-var file_slices string
-
-var Code_slices = support.Natives{File: &file_slices}
+var Code_slices support.Natives
 
 //go:embed code_stores_arm64.zip
-var file_stores string
-
-var Code_stores = support.Natives{File: &file_stores}
+var Code_stores support.Natives
 
 //go:embed code_waits_arm64.zip
-var file_waits string
-
-var Code_waits = support.Natives{File: &file_waits}
+var Code_waits support.Natives
 
 //go:embed code_words_arm64.zip
-var file_words string
-
-var Code_words = support.Natives{File: &file_words}
+var Code_words support.Natives
