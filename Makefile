@@ -137,7 +137,7 @@ ON_ARM64 = TANDEM_REQUIRE=clang GOARCH=arm64 CGO_ENABLED=0 $(GOTEST) -short \
 
 arm64:
 	@[ "$$(uname -m)" != aarch64 ] || { echo "this is an arm64 processor"; exit 0; }; set -ex; \
-	$(ON_ARM64) ./backend/cpu ./internal/nativegen; \
+	$(ON_ARM64) ./backend/cpu ./internal/host ./internal/nativegen; \
 	$(ON_ARM64) -run '/cpu' -skip '^Test(Stale|PTXAssembles|CheckedWithoutNVRTC|Reductions)$$' \
 		./kernels ./examples/kernels ./examples/scripts ./examples/seeds ./array ./gpu/compiler/mistakes \
 		./linalg/batched
@@ -196,10 +196,10 @@ race:
 		-skip '$(call one_of,$(RACE_SKIP))' \
 		$$(go list ./... | grep -vE '$(NO_GOROUTINES)|$(ON_ARRAYS)')
 
-# Products under oclgrind, and the paths that a plain run does not take: no assembly, scalar
-# assembly, no cgo (for packages that load libraries, and the program), the compiler's own FMA and
-# wider vectors (a plain run is GOAMD64=v1), 32 bits. Without assembly the cpu device alone differs,
-# without cgo the others; of gonumblas tests of bits alone say whether Go has fused something.
+# Products under oclgrind, and the paths that a plain run does not take: no assembly, no cgo (for
+# packages that load libraries, and the program), the compiler's own FMA and wider vectors (a plain
+# run is GOAMD64=v1), 32 bits. Without assembly the cpu device alone differs, without cgo the others;
+# of gonumblas tests of bits alone say whether Go has fused something.
 SHORT = $(GOTEST) -short
 
 variants:
@@ -208,7 +208,6 @@ variants:
 assembly:
 	$(SHORT) -tags purego ./internal/host ./backend/cpu
 	$(SHORT) -tags purego -run '/^cpu' ./linalg
-	$(SHORT) -tags scalarfma ./internal/host ./backend/cpu
 
 v3:
 	GOAMD64=v3 $(SHORT) ./internal/host ./backend/cpu ./backend/cudasim/ptxsim ./conformance ./rmath ./rmath/f32

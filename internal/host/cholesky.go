@@ -3,6 +3,7 @@ package host
 import (
 	"fmt"
 	"math"
+	"unsafe"
 )
 
 // fewCholesky is the rows up to which [Cholesky] in Go is the fastest.
@@ -21,7 +22,7 @@ func Cholesky[T Float](n int, a []T, row, col int) int {
 		panic(fmt.Sprintf("host: A has %d elements, for %dx%d with steps of %d and %d", len(a), n, n, row, col))
 	}
 	if hasVectors && n > fewCholesky {
-		return nativeCholesky(n, &a[0], row, col)
+		return choleskyNative(n, unsafe.Pointer(&a[0]), row, col, isFloat64[T]())
 	}
 	for i := range n {
 		for j := i; j < n; j++ {

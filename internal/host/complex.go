@@ -347,7 +347,8 @@ func addComplexRow[T Float](
 	k, n int, a *T, aStep int, signs *[4]T, b *T, bRow, bCol int, y *T, zero bool,
 ) {
 	if hasVectors {
-		nativeComplexRow(k, n, a, aStep, &signs[0], b, bRow, bCol, y, zero)
+		complexRowNative(k, n, unsafe.Pointer(a), aStep, unsafe.Pointer(signs), unsafe.Pointer(b), bRow, bCol,
+			unsafe.Pointer(y), zero, isFloat64[T]())
 		return
 	}
 	for j := range n {

@@ -1,6 +1,10 @@
 package host
 
-import "github.com/tandem-gpu/tandem/internal/parallel"
+import (
+	"unsafe"
+
+	"github.com/tandem-gpu/tandem/internal/parallel"
+)
 
 // Triangles of complex numbers, by the products of complex.go: results of which one triangle is
 // kept, and products and solutions with a triangle.
@@ -447,7 +451,8 @@ func divideComplex[T Float](x []T, d divisor[T]) {
 		if d.kind == highDivisor {
 			factors = [6]T{d.ratio, d.ratio, 1, -1, d.sum, d.sum}
 		}
-		nativeComplexDivide(len(x)/2, &x[0], &factors[0], d.kind == highDivisor)
+		complexDivideNative(len(x)/2, unsafe.Pointer(unsafe.SliceData(x)), unsafe.Pointer(&factors),
+			d.kind == highDivisor, isFloat64[T]())
 	default:
 		for j := 0; j+1 < len(x); j += 2 {
 			re, im := x[j], x[j+1]

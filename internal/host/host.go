@@ -12,13 +12,15 @@
 //
 //	avx512	amd64 with AVX-512
 //	avx2	amd64 with AVX2 and FMA
-//	fma	amd64 with AVX and FMA: one element at a time for the floating types, four for int32, which needs AVX alone
 //	neon	arm64
 //	go	any processor, without assembly; its float32 takes the long way through float64 that [FMA32] describes
 //
-// Transposes and triangles have avx512, avx2 and go, products with vectors avx2 and go. Two build
-// tags leave paths out, so that any amd64 processor can test the others: scalarfma all that is
-// above fma, and purego all assembly.
+// Transposes, triangles and rotations have the same, all else avx2, neon and go: it waits for the
+// memory. The build tag purego leaves all assembly out.
+//
+// The micro-kernels of products are assembly, which gen writes; everything else with vector
+// instructions is one text in C, gen/c/vectors.c, which gen has clang compile for each kind of
+// processor. Its code is called without cgo, on the goroutine's own stack.
 package host
 
 import (

@@ -6,7 +6,9 @@ import (
 	"github.com/tandem-gpu/tandem/element"
 )
 
-//go:generate go run ./gen
+// The generator uses this package, without assembly.
+//
+//go:generate go run -tags purego ./gen
 
 // A microKernel computes tiles of C.
 type microKernel[T element.Element] struct {
@@ -48,6 +50,6 @@ type tileFinish[T element.Element] func(rows, cols int, alpha T, acc *T, ldacc i
 // bytes, panels and rows are at least 1.
 type panelCopy func(src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, panels, rows int)
 
-// InstructionSet names what Gemm runs on here: "avx512", "avx2", "fma", "neon", or "go" where there
+// InstructionSet names what Gemm runs on here: "avx512", "avx2", "neon", or "go" where there
 // is no assembly for the processor.
 func InstructionSet() string { return kernelsF32[0].name }

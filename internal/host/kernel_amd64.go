@@ -63,91 +63,47 @@ func finishF64AVX2(
 func finishI32AVX2(rows, cols int, alpha int32, acc *int32, ldacc int, beta int32, c *int32, ldc int, readC bool)
 
 //go:noescape
-func gemmF32FMA(kc int, a *float32, aRow, aStep int, b *float32, bStep int, c *float32, ldc int, zero bool)
-
-//go:noescape
-func gemmF64FMA(kc int, a *float64, aRow, aStep int, b *float64, bStep int, c *float64, ldc int, zero bool)
-
-//go:noescape
-func gemmI32AVX(kc int, a *int32, aRow, aStep int, b *int32, bStep int, c *int32, ldc int, zero bool)
-
-//go:noescape
 func packAVX512(src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, panels, rows int)
 
 //go:noescape
 func packAVX2(src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, panels, rows int)
 
-//go:noescape
-func transpose4AVX512(src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, tiles int)
-
-//go:noescape
-func transpose8AVX512(src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, tiles int)
-
-//go:noescape
-func stream4AVX512(src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, tiles int)
-
-//go:noescape
-func stream8AVX512(src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, tiles int)
-
-//go:noescape
-func transpose4AVX(src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, tiles int)
-
-//go:noescape
-func transpose4AVX2(src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, tiles int)
-
-//go:noescape
-func transpose8AVX2(src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, tiles int)
-
-//go:noescape
-func stream4AVX2(src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, tiles int)
-
-//go:noescape
-func stream8AVX2(src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, tiles int)
-
 var (
-	hasAVX    = cpu.X86.HasAVX
-	hasFMA    = cpu.X86.HasFMA && hasAVX // AVX tells that the operating system keeps the registers
-	hasAVX2   = hasFMA && cpu.X86.HasAVX2 && vectors
-	hasAVX512 = cpu.X86.HasAVX512F && vectors
+	hasAVX2   = cpu.X86.HasAVX2 && cpu.X86.HasFMA // only where the operating system keeps the registers
+	hasAVX512 = cpu.X86.HasAVX512F
 )
 
 func nativeF32() []*microKernel[float32] {
-	list := available(
+	return available(
 		&microKernel[float32]{
-			"avx512", 8, 48, gemmF32AVX512, finishF32AVX512, packAVX512, transpose4AVX2,
+			"avx512", 8, 48, gemmF32AVX512, finishF32AVX512, packAVX512, transpose4Native,
 			8, 1024, 1024, 144,
 		},
-		&microKernel[float32]{"avx2", 6, 16, gemmF32AVX2, finishF32AVX2, packAVX2, transpose4AVX, 4, 256, 1536, 480})
-	if hasFMA {
-		list = append(list, withEdges("fma", 3, 4, gemmF32FMA, 256, 1536, 480))
-	}
-	return list
+		&microKernel[float32]{
+			"avx2", 6, 16, gemmF32AVX2, finishF32AVX2, packAVX2, transposeNativeHalf,
+			4, 256, 1536, 480,
+		})
 }
 
 func nativeF64() []*microKernel[float64] {
-	list := available(
+	return available(
 		&microKernel[float64]{
-			"avx512", 8, 24, gemmF64AVX512, finishF64AVX512, packAVX512, transpose8AVX512,
+			"avx512", 8, 24, gemmF64AVX512, finishF64AVX512, packAVX512, transpose8NativeAVX512,
 			8, 512, 1024, 144,
 		},
-		&microKernel[float64]{"avx2", 6, 8, gemmF64AVX2, finishF64AVX2, packAVX2, transpose8AVX2, 4, 256, 1536, 240})
-	if hasFMA {
-		list = append(list, withEdges("fma", 3, 4, gemmF64FMA, 256, 1536, 240))
-	}
-	return list
+		&microKernel[float64]{"avx2", 6, 8, gemmF64AVX2, finishF64AVX2, packAVX2, transpose8Native, 4, 256, 1536, 240})
 }
 
 func nativeI32() []*microKernel[int32] {
-	list := available(
+	return available(
 		&microKernel[int32]{
-			"avx512", 8, 48, gemmI32AVX512, finishI32AVX512, packAVX512, transpose4AVX2,
+			"avx512", 8, 48, gemmI32AVX512, finishI32AVX512, packAVX512, transpose4Native,
 			8, 1024, 1024, 144,
 		},
-		&microKernel[int32]{"avx2", 6, 16, gemmI32AVX2, finishI32AVX2, packAVX2, transpose4AVX, 4, 256, 1536, 480})
-	if hasAVX {
-		list = append(list, withEdges("avx", 3, 4, gemmI32AVX, 256, 1536, 480))
-	}
-	return list
+		&microKernel[int32]{
+			"avx2", 6, 16, gemmI32AVX2, finishI32AVX2, packAVX2, transposeNativeHalf,
+			4, 256, 1536, 480,
+		})
 }
 
 // available is those of the two that this processor can run.
@@ -158,20 +114,6 @@ func available[T element.Element](avx512, avx2 *microKernel[T]) []*microKernel[T
 	}
 	if hasAVX2 {
 		list = append(list, avx2)
-	}
-	return list
-}
-
-// nativeTransposes is the transposes of this processor, best first.
-func nativeTransposes() []*transposeSet {
-	var list []*transposeSet
-	if hasAVX512 {
-		list = append(list, &transposeSet{
-			"avx512", 64, transpose4AVX512, transpose8AVX512, stream4AVX512, stream8AVX512,
-		})
-	}
-	if hasAVX2 {
-		list = append(list, &transposeSet{"avx2", 32, transpose4AVX2, transpose8AVX2, stream4AVX2, stream8AVX2})
 	}
 	return list
 }

@@ -24,6 +24,3 @@ func nativeF64() []*microKernel[float64] {
 func nativeI32() []*microKernel[int32] {
 	return []*microKernel[int32]{withEdges("neon", 6, 16, gemmI32NEON, 256, 1536, 480)}
 }
-
-// There are no transposes in assembly.
-func nativeTransposes() []*transposeSet { return nil }

@@ -106,7 +106,8 @@ func addPieces[T Float](x, y []T, sums []float64, first int) {
 
 func dotPiece[T Float](x, y []T) float64 {
 	if hasVectors {
-		return nativeDot(len(x), unsafe.SliceData(x), unsafe.SliceData(y))
+		return dotNative(len(x), unsafe.Pointer(unsafe.SliceData(x)), unsafe.Pointer(unsafe.SliceData(y)),
+			isFloat64[T]())
 	}
 	var s [lanes]float64
 	for ; len(x) >= lanes; x, y = x[lanes:], y[lanes:] {
@@ -122,7 +123,7 @@ func dotPiece[T Float](x, y []T) float64 {
 
 func asumPiece[T Float](x []T) float64 {
 	if hasVectors {
-		return nativeAsum(len(x), unsafe.SliceData(x))
+		return asumNative(len(x), unsafe.Pointer(unsafe.SliceData(x)), isFloat64[T]())
 	}
 	var s [lanes]float64
 	for ; len(x) >= lanes; x = x[lanes:] {

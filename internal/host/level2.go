@@ -18,76 +18,30 @@ import (
 // addColumn goes on with m chains of k steps: y[i] = fma(a[i,p], x[p], y[i]). Element (i, p) is
 // a[i*lda+p*step] from a on.
 func addColumn[T Float](m, k int, a *T, lda, step int, x, y []T) {
-	if m == 0 || k == 0 {
-		return
-	}
-	if !hasVectors {
+	if m > 0 && k > 0 {
 		chains(m, k, a, lda, step, &x[0], 1, &y[0], 1)
-		return
-	}
-	i, full := 0, k&^(lineBytes/int(unsafe.Sizeof(*a))-1)
-	if step != 1 {
-		full = 0
-	}
-	for ; full > 0 && i+columnRows <= m; i += columnRows {
-		nativeColumns(full, elementAt(a, i*lda), lda, &x[0], &y[i])
-	}
-	if i > 0 && k > full { // no pointer beyond the matrix
-		chains(i, k-full, elementAt(a, full), lda, 1, &x[full], 1, &y[0], 1)
-	}
-	if m > i {
-		chains(m-i, k, elementAt(a, i*lda), lda, step, &x[0], 1, &y[i], 1)
 	}
 }
 
 // addRow goes on with n chains of k steps: y[j] = fma(a[p,j], x[p], y[j]). Rows are lda elements
 // apart, which may be less than zero.
 func addRow[T Float](k, n int, a *T, lda int, x, y []T) {
-	if k == 0 || n == 0 {
-		return
-	}
-	if !hasVectors {
-		addRowGo(k, n, a, lda, x, y)
-		return
-	}
-	size := int(unsafe.Sizeof(*a))
-	full := 0
-	if n > panelBytes/size {
-		full = n &^ (lineBytes/size - 1)
-	}
-	rows := k
-	if k*n*size > nearBytes {
-		rows = max(nearBytes/(n*size+lineBytes)&^(rowsAtOnce-1), rowsAtOnce)
-	}
-	for p := 0; p < k; p += rows {
-		addRows(min(rows, k-p), n, full, elementAt(a, p*lda), lda, x[p:], y)
+	switch {
+	case k == 0 || n == 0:
+	case hasVectors:
+		addRowNative(k, n, unsafe.Pointer(a), lda, unsafe.Pointer(&x[0]), unsafe.Pointer(&y[0]), isFloat64[T]())
+	default:
+		for p := range k {
+			axpyGo(x[p], unsafe.Slice(elementAt(a, p*lda), n), y)
+		}
 	}
 }
 
-// addRows is addRow for k rows, few enough that what is left of full columns is still in a cache
-// near by.
-func addRows[T Float](k, n, full int, a *T, lda int, x, y []T) {
-	p := 0
-	for ; full > 0 && p+rowsAtOnce <= k; p += rowsAtOnce {
-		nativeRows(full, elementAt(a, p*lda), lda, &x[p], &y[0])
-	}
-	if p > 0 && n > full {
-		nativePanel(p, n-full, elementAt(a, full), lda, &x[0], &y[full])
-	}
-	if k > p {
-		nativePanel(k-p, n, elementAt(a, p*lda), lda, &x[p], &y[0])
-	}
-}
-
-// What the functions in assembly take.
+// What the functions in C take.
 const (
-	columnRows = 16  // by nativeColumns
-	crossRows  = 16  // by nativeCross
-	rowsAtOnce = 8   // by nativeRows
-	lineBytes  = 64  // of a row, of which both take a multiple
-	panelBytes = 128 // of a row, up to which nativePanel is the fastest
-
-	nearBytes = 1 << 16 // of rows through which more than one of them goes, one after the other
+	columnRows = 16 // rows whose chains go on together
+	crossRows  = 16 // by crossNative
+	lineBytes  = 64 // of a row, of which it takes a multiple
 )
 
 // elementAt is the element i elements behind p.
@@ -95,11 +49,11 @@ func elementAt[T element.Element](p *T, i int) *T {
 	return (*T)(unsafe.Add(unsafe.Pointer(p), i*int(unsafe.Sizeof(*p))))
 }
 
-// chains is addColumn for any m and k of at least one, an element at a time, and for vectors whose
-// elements are apart.
+// chains is addColumn for m and k of at least one, and for vectors whose elements are apart.
 func chains[T Float](m, k int, a *T, lda, step int, x *T, incX int, y *T, incY int) {
 	if hasVectors {
-		nativeChains(m, k, a, lda, step, x, incX, y, incY)
+		addColumnNative(m, k, unsafe.Pointer(a), lda, step, unsafe.Pointer(x), incX, unsafe.Pointer(y), incY,
+			isFloat64[T]())
 		return
 	}
 	for i := range m {
@@ -117,12 +71,6 @@ func fma[T Float](a, b, c T) T {
 		return T(math.FMA(float64(a), float64(b), float64(c)))
 	}
 	return T(FMA32(float32(a), float32(b), float32(c)))
-}
-
-func addRowGo[T Float](k, n int, a *T, lda int, x, y []T) {
-	for p := range k {
-		axpyGo(x[p], unsafe.Slice(elementAt(a, p*lda), n), y)
-	}
 }
 
 // stripe is the chains of a row that one goroutine takes at a time, at least, where every core has
@@ -286,7 +234,8 @@ func (s *symmetric[T]) rows(i, k, left, right int) {
 // strip is the columns j to l-1 of the rows i to k-1, which are beside the diagonal.
 func (s *symmetric[T]) strip(i, k, j, l int) {
 	if full := (l - j) &^ (lineBytes/int(unsafe.Sizeof(T(0))) - 1); hasVectors && k-i == crossRows && full > 0 {
-		nativeCross(full, &s.a[i*s.lda+j], s.lda, &s.x[j], &s.acc[i], &s.x[i], &s.acc[j])
+		crossNative(full, unsafe.Pointer(&s.a[i*s.lda+j]), s.lda, unsafe.Pointer(&s.x[j]), unsafe.Pointer(&s.acc[i]),
+			unsafe.Pointer(&s.x[i]), unsafe.Pointer(&s.acc[j]), isFloat64[T]())
 		j += full
 	}
 	if j < l {
@@ -338,12 +287,24 @@ func Ger[T Float](m, n int, alpha T, x, y []T, a []T, lda int) {
 // begins da elements behind the beginning of the one before, and dy elements later in y.
 func addOuter[T Float](m, n, dn int, alpha T, x, y *T, dy int, a *T, da int) {
 	if hasVectors {
-		nativeOuter(m, n, dn, alpha, x, y, dy, a, da)
+		outerNative(m, n, dn, float64(alpha), unsafe.Pointer(x), unsafe.Pointer(y), dy, unsafe.Pointer(a), da, nil, nil,
+			isFloat64[T]())
 		return
 	}
 	for i := range m {
 		axpyGo(alpha**elementAt(x, i), at(y, i*dy, n+i*dn), at(a, i*da, n+i*dn))
 	}
+}
+
+// addOuter2 is addOuter, and then that for u and v.
+func addOuter2[T Float](m, n, dn int, alpha T, x, y *T, dy int, a *T, da int, u, v *T) {
+	if hasVectors {
+		outerNative(m, n, dn, float64(alpha), unsafe.Pointer(x), unsafe.Pointer(y), dy, unsafe.Pointer(a), da,
+			unsafe.Pointer(u), unsafe.Pointer(v), isFloat64[T]())
+		return
+	}
+	addOuter(m, n, dn, alpha, x, y, dy, a, da)
+	addOuter(m, n, dn, alpha, u, v, dy, a, da)
 }
 
 // Syr adds alpha*x*xᵀ to the lower or upper triangle of A of n by n, element by element as [Ger].

@@ -1,9 +1,12 @@
 package host
 
-import "math"
+import (
+	"math"
+	"unsafe"
+)
 
 // RotationColumns is the columns of a matrix that [Rotate] takes.
-var RotationColumns = rotationColumns()
+var rotate, RotationColumns = rotation()
 
 // Rotate rotates rows of RotationColumns elements, which lie one after the other: for k = 0, 1, ...
 // with s = st[2k] and t = st[2k+1], row k, x, becomes fma(s, fma(-t, x, y), x), and row k+1, y,
@@ -20,9 +23,11 @@ func Rotate(up bool, st, rows []float64) {
 	if up {
 		first, step = RotationColumns*n, -step
 	}
-	if !rotateNative(n, &st[0], &rows[first], 8*step) {
+	if rotate == nil {
 		rotateGo(st, rows, first, step)
+		return
 	}
+	rotate(n, unsafe.Pointer(&st[0]), unsafe.Pointer(&rows[first]), step)
 }
 
 func rotateGo(st, rows []float64, first, step int) {

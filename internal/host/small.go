@@ -159,7 +159,7 @@ func TriangleSteps[T Float](solve bool, n int, alpha T, e *T, eRow, eCol int, up
 		e, eRow, eCol, x, inc = elementAt(e, last*(eRow+eCol)), -eRow, -eCol, elementAt(x, last*inc), -inc
 	}
 	if hasVectors {
-		nativeSubstitute(n, e, eRow, eCol, x, inc, unit)
+		substituteNative(n, unsafe.Pointer(e), eRow, eCol, unsafe.Pointer(x), inc, unit, isFloat64[T]())
 		return
 	}
 	substitute(n, e, eRow, eCol, x, inc, unit)
@@ -184,7 +184,8 @@ func substitute[T Float](n int, e *T, eRow, eCol int, b *T, bRow int, unit bool)
 // other.
 func multiplyTriangle[T Float](upper, unit bool, n int, e *T, eRow, eCol int, x *T, incX int, acc *T) {
 	if hasVectors {
-		nativeMultiply(upper, unit, n, e, eRow, eCol, x, incX, acc)
+		accumulateNative(upper, unit, n, unsafe.Pointer(e), eRow, eCol, unsafe.Pointer(x), incX, unsafe.Pointer(acc),
+			isFloat64[T]())
 		return
 	}
 	for k := range n {
@@ -210,7 +211,8 @@ func multiplyTriangle[T Float](upper, unit bool, n int, e *T, eRow, eCol int, x 
 // column.
 func addSymmetric[T Float](lower bool, n int, a *T, lda int, x, acc []T) {
 	if hasVectors {
-		nativeSymmetric(lower, n, a, lda, &x[0], &acc[0])
+		symmetricNative(lower, n, unsafe.Pointer(a), lda, unsafe.Pointer(&x[0]), unsafe.Pointer(&acc[0]),
+			isFloat64[T]())
 		return
 	}
 	for i, v := range x[:n] {

@@ -71,8 +71,10 @@ type triangleSet[T Float] struct {
 
 // The functions of this processor, best first; the last are in Go.
 var (
-	trianglesF32 = append(nativeTrianglesF32(), &triangleSet[float32]{"go", 0, multiplyGo(axpyF32), solveGo(axpyF32)})
-	trianglesF64 = append(nativeTrianglesF64(), &triangleSet[float64]{"go", 0, multiplyGo(axpyF64), solveGo(axpyF64)})
+	trianglesF32 = append(nativeTriangles[float32](),
+		&triangleSet[float32]{"go", 0, multiplyGo(axpyF32), solveGo(axpyF32)})
+	trianglesF64 = append(nativeTriangles[float64](),
+		&triangleSet[float64]{"go", 0, multiplyGo(axpyF64), solveGo(axpyF64)})
 )
 
 // triangles is the set for B of so many columns.

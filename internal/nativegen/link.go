@@ -30,34 +30,14 @@ type linker struct {
 // maxStack is how many bytes of stack a kernel may take: whoever calls it has 32 KiB.
 const maxStack = 30 << 10
 
-// link makes the blob of an entry of an object: the section that has it first, then those that it
-// refers to.
+// link makes the blob of a kernel's entry.
 func link(object []byte, entry string) (*Blob, error) {
-	f, err := elf.NewFile(bytes.NewReader(object))
+	l, stack, err := linkCode(object, entry)
 	if err != nil {
 		return nil, err
 	}
-	l := &linker{file: f, at: map[elf.SectionIndex]int{}}
-	if l.syms, err = f.Symbols(); err != nil {
-		return nil, err
-	}
-	s, err := l.symbol(entry)
-	if err != nil {
-		return nil, err
-	}
-	if s.Value != 0 {
-		return nil, fmt.Errorf("%s is not alone in its section", entry)
-	}
-	if err := l.place(s); err != nil {
-		return nil, err
-	}
-	for _, i := range slices.Sorted(maps.Keys(l.at)) {
-		if err := l.relocate(i); err != nil {
-			return nil, err
-		}
-	}
-	if err := l.checkStack(s.Section); err != nil {
-		return nil, err
+	if stack > maxStack {
+		return nil, fmt.Errorf("it takes %d bytes of stack, and %d are the limit", stack, maxStack)
 	}
 	lanes, err := l.words(entry+"_lanes", 1)
 	if err != nil {
@@ -68,6 +48,36 @@ func link(object []byte, entry string) (*Blob, error) {
 		return nil, err
 	}
 	return &Blob{l.code, lanes[0], scratch[0], scratch[1]}, nil
+}
+
+// linkCode lays out an entry of an object: the section that has it first, then those that it refers
+// to. It gives the bytes of stack that it takes as well.
+func linkCode(object []byte, entry string) (l *linker, stack int, err error) {
+	f, err := elf.NewFile(bytes.NewReader(object))
+	if err != nil {
+		return nil, 0, err
+	}
+	l = &linker{file: f, at: map[elf.SectionIndex]int{}}
+	if l.syms, err = f.Symbols(); err != nil {
+		return nil, 0, err
+	}
+	s, err := l.symbol(entry)
+	if err != nil {
+		return nil, 0, err
+	}
+	if s.Value != 0 {
+		return nil, 0, fmt.Errorf("%s is not alone in its section", entry)
+	}
+	if err := l.place(s); err != nil {
+		return nil, 0, err
+	}
+	for _, i := range slices.Sorted(maps.Keys(l.at)) {
+		if err := l.relocate(i); err != nil {
+			return nil, 0, err
+		}
+	}
+	stack, err = l.stackOf(s.Section)
+	return l, stack, err
 }
 
 // symbol finds a symbol that the object defines.
@@ -135,24 +145,20 @@ func (l *linker) place(s elf.Symbol) error {
 	return err
 }
 
-// checkStack is an error where the function of a section takes too much stack.
-func (l *linker) checkStack(section elf.SectionIndex) error {
+// stackOf is how many bytes of stack the function of a section takes.
+func (l *linker) stackOf(section elf.SectionIndex) (int, error) {
 	l.frames = map[elf.SectionIndex]int{}
 	for _, s := range l.file.Sections {
 		if s.Name == ".stack_sizes" { // of one function: its address and the size
 			data, err := s.Data()
 			if err != nil {
-				return err
+				return 0, err
 			}
 			size, _ := binary.Uvarint(data[8:])
 			l.frames[elf.SectionIndex(s.Link)] = int(size)
 		}
 	}
-	size, err := l.stack(section)
-	if err == nil && size > maxStack {
-		err = fmt.Errorf("it takes %d bytes of stack, and %d are the limit", size, maxStack)
-	}
-	return err
+	return l.stack(section)
 }
 
 // stack is how many bytes of stack the function of a section takes, with those that it calls. It

@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"slices"
 	"strings"
 
 	"github.com/tandem-gpu/tandem/internal/ptxgen"
@@ -72,17 +73,45 @@ func Key(text string) string {
 // The same clang gives the same bytes, which are kept on disk. A text that clang does not take is
 // ErrText; what else an error says keeps the kernel from having code.
 func Compile(l Level, name, text string) (*Blob, error) {
-	args := append(append(flags[:len(flags):len(flags)], l.flags...), "-o", "-", "-")
-	text = header + "\n#line 1 \"" + name + ".c\"\n" + text
-	object, err := ptxgen.Cached(func() ([]byte, error) { return run(args, text) }, append(args, text)...)
-	if err != nil {
-		return nil, fmt.Errorf("%s for %s: %w", name, l.Name, err)
-	}
-	b, err := link(object, name)
+	b, err := compile(l, name, text, link)
 	if err != nil {
 		return nil, fmt.Errorf("%s for %s: %w", name, l.Name, err)
 	}
 	return b, nil
+}
+
+// Function compiles a function of a file in C, of which text is what it has; it may use the types of
+// native.h. more are further options of clang.
+func Function(l Level, file, text, name string, more ...string) (f Code, err error) {
+	f, err = compile(l, file, text, func(object []byte, _ string) (Code, error) {
+		l, stack, err := linkCode(object, name)
+		if err != nil {
+			return Code{}, err
+		}
+		return Code{l.code, stack}, nil
+	}, more...)
+	if err != nil {
+		return f, fmt.Errorf("%s for %s: %w", name, l.Name, err)
+	}
+	return f, nil
+}
+
+// Code is machine code that C calls a function: its entry is the first byte, at a multiple of 64.
+type Code struct {
+	Bytes []byte
+	Stack int // bytes below the stack pointer that it is called with
+}
+
+func compile[T any](
+	l Level, name, text string, link func(object []byte, entry string) (T, error), more ...string,
+) (result T, err error) {
+	args := slices.Concat(flags, l.flags, more, []string{"-o", "-", "-"})
+	text = header + "\n#line 1 \"" + name + ".c\"\n" + text
+	object, err := ptxgen.Cached(func() ([]byte, error) { return run(args, text) }, append(args, text)...)
+	if err != nil {
+		return result, err
+	}
+	return link(object, name)
 }
 
 // ErrText is the error of a text that clang does not compile: a mistake of who wrote it.

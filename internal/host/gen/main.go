@@ -1,5 +1,5 @@
-// Gen writes the assembly of package host: cholesky_amd64.s, gemm_amd64.s, gemm_arm64.s,
-// level2_amd64.s, rotate_amd64.s, transpose_amd64.s and triangle_amd64.s.
+// Gen writes the assembly of package host. gemm_amd64.s and gemm_arm64.s are written an instruction
+// at a time, and vectors_*.s are what clang makes of c/vectors.c.
 //
 // A micro-kernel of the product keeps a tile of C in registers. For each k it loads a row of B, and
 // for each row of the tile it broadcasts one element of A and adds the products: a chain of fused
@@ -10,30 +10,34 @@ import (
 	"bytes"
 	"fmt"
 	"log"
+	"maps"
 	"os"
 
 	"github.com/tandem-gpu/tandem/internal/asmtext"
 )
 
 func main() {
-	for name, text := range files() {
+	list := files()
+	vectors, err := vectorFiles()
+	if err != nil {
+		log.Fatal(err)
+	}
+	maps.Copy(list, vectors)
+	for name, text := range list {
 		if err := os.WriteFile(name, text, 0o644); err != nil {
 			log.Fatal(err)
 		}
 	}
 }
 
-// files is what the package's folder should hold.
+// files is what is written an instruction at a time.
 func files() map[string][]byte {
-	var amd64, arm64, cholesky, level2, rotate, transpose, triangle writer
+	var amd64, arm64 writer
 	amd64.header()
 	amd64.masks()
 	for _, k := range x86Kernels {
 		amd64.gemm(k)
 		amd64.finish(k)
-	}
-	for _, k := range scalarKernels {
-		amd64.scalar(k)
 	}
 	amd64.pack("packAVX512", "Z", 3, 64)
 	amd64.pack("packAVX2", "Y", 2, 32)
@@ -41,40 +45,7 @@ func files() map[string][]byte {
 	for _, k := range neonKernels {
 		arm64.neon(k)
 	}
-	cholesky.header()
-	for _, k := range x86Kernels {
-		if k.mulAdd != "" && !k.avx512() {
-			cholesky.cholesky(k)
-		}
-	}
-	level2.header()
-	level2.masks()
-	for _, k := range x86Kernels {
-		if k.mulAdd != "" && !k.avx512() {
-			level2.level2(k)
-		}
-	}
-	level2.entries()
-	rotate.header()
-	rotate.rotate("rotateAVX512", "Z", 64)
-	rotate.rotate("rotateAVX2", "Y", 32)
-	transpose.header()
-	for _, k := range transposes {
-		transpose.transpose(k)
-	}
-	triangle.header()
-	triangle.masks()
-	triangle.ones()
-	for _, k := range x86Kernels {
-		if k.mulAdd != "" {
-			triangle.triangles(k)
-		}
-	}
-	return map[string][]byte{
-		"cholesky_amd64.s": cholesky.file(), "gemm_amd64.s": amd64.file(), "gemm_arm64.s": arm64.file(),
-		"level2_amd64.s": level2.file(), "rotate_amd64.s": rotate.file(),
-		"transpose_amd64.s": transpose.file(), "triangle_amd64.s": triangle.file(),
-	}
+	return map[string][]byte{"gemm_amd64.s": amd64.file(), "gemm_arm64.s": arm64.file()}
 }
 
 type writer struct{ bytes.Buffer }

@@ -49,11 +49,6 @@ func (k x86Kernel) width() int {
 
 func (k x86Kernel) lanes() int { return k.width() / k.size }
 
-// scalar is the name of an instruction for one element.
-func (k x86Kernel) scalar(format string) string {
-	return fmt.Sprintf(format, [...]string{4: "S", 8: "D"}[k.size])
-}
-
 // shift is log2 of size.
 func (k x86Kernel) shift() int { return k.size/4 + 1 }
 

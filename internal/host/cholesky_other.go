@@ -1,5 +1,0 @@
-//go:build purego || !amd64
-
-package host
-
-func nativeCholesky[T Float](int, *T, int, int) int { panic(noVectors) }
