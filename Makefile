@@ -198,8 +198,8 @@ race:
 
 # Products under oclgrind, and the paths that a plain run does not take: no assembly, no cgo (for
 # packages that load libraries, and the program), the compiler's own FMA and wider vectors (a plain
-# run is GOAMD64=v1), 32 bits. Without assembly the cpu device alone differs, without cgo the others;
-# of gonumblas tests of bits alone say whether Go has fused something.
+# run is GOAMD64=v1), 32 bits. Without assembly the cpu device alone differs, without cgo the
+# others; of gonumblas tests of bits alone say whether Go has fused something.
 SHORT = $(GOTEST) -short
 
 variants:

@@ -80,8 +80,8 @@ func Compile(l Level, name, text string) (*Blob, error) {
 	return b, nil
 }
 
-// Function compiles a function of a file in C, of which text is what it has; it may use the types of
-// native.h. more are further options of clang.
+// Function compiles a function of a file in C, of which text is what it has; it may use the types
+// of native.h. more are further options of clang.
 func Function(l Level, file, text, name string, more ...string) (f Code, err error) {
 	f, err = compile(l, file, text, func(object []byte, _ string) (Code, error) {
 		l, stack, err := linkCode(object, name)
