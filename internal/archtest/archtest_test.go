@@ -37,7 +37,8 @@ var rules = []rule{
 	{pkg: "element"}, // what an element type is called
 	{pkg: "backend"}, // the contract imports the standard library alone
 	{pkg: "internal/asmtext"},
-	{pkg: "internal/host/...", may: []string{"internal/asmtext", "internal/nativegen", "internal/ptxgen"}}, // generators
+	// generators
+	{pkg: "internal/host/...", may: []string{"internal/asmtext", "internal/nativegen", "internal/ptxgen"}},
 	// the bits that every device must produce
 	{
 		pkg: "internal/host", may: []string{"element", "internal/parallel"},
