@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"runtime"
 	"slices"
@@ -107,6 +108,8 @@ type runner struct {
 	blas  *openBLASTable  // nil without OpenBLAS
 	peers []*peer
 	rates map[string]float64 // work a second of a contender at its last size, by kind of row and name
+
+	others map[string]bool // names of contenders that were not asked for
 }
 
 // quickLimit is how long a run may last of a quick report, and textbookLimit one of the kernels
@@ -138,7 +141,7 @@ func newRunner(ctx context.Context, o Options) *runner {
 	r := &runner{
 		ctx: ctx, o: o, report: &Report{Config: map[string]string{}, Notes: []string{}, Rows: []Row{}},
 		rounds: 7, sample: 20 * time.Millisecond, rest: 50 * time.Millisecond, limit: 5 * time.Second,
-		rates: map[string]float64{},
+		rates: map[string]float64{}, others: map[string]bool{},
 	}
 	if o.Quick {
 		r.rounds, r.sample, r.rest, r.limit = 5, time.Millisecond, 0, quickLimit
@@ -261,7 +264,8 @@ func (r *runner) all() error {
 	}
 	r.tell("done", 1)
 	if r.o.By != nil && !slices.ContainsFunc(r.report.Rows, func(row Row) bool { return row.Group != groupPeaks }) {
-		return fmt.Errorf("nothing was measured by %s: see what a run without it names", strings.Join(r.o.By, ", "))
+		return fmt.Errorf("nothing was measured by %s; there are %s", strings.Join(r.o.By, ", "),
+			strings.Join(slices.Sorted(maps.Keys(r.others)), ", "))
 	}
 	return nil
 }
@@ -332,8 +336,13 @@ func (r *runner) row(t *task) error {
 	default:
 		r.askPeers(t)
 		if r.o.By != nil && !t.probe && t.Group != groupPeaks {
-			t.contenders = slices.DeleteFunc(t.contenders,
-				func(c *measure.Contender) bool { return !slices.Contains(r.o.By, c.Name) })
+			t.contenders = slices.DeleteFunc(t.contenders, func(c *measure.Contender) bool {
+				if slices.Contains(r.o.By, c.Name) {
+					return false
+				}
+				r.others[c.Name] = true
+				return true
+			})
 		}
 		err = r.measure(t)
 	}
