@@ -16,7 +16,7 @@ func (own *device) probe(d *backend.Device) (*driverkit.Arithmetic, error) {
 }
 
 func (e *entry) probeKey() diskcache.Key {
-	parts := []string{"probe 2", e.id, string(probePTX("f32")), string(probePTX("f64")), driverkit.ProbeID()}
+	parts := []string{"probe 3", e.id, string(probePTX("f32")), string(probePTX("f64")), driverkit.ProbeID()}
 	for i := range matrixUnits {
 		parts = append(parts, string(matrixUnits[i].ptx()))
 	}
@@ -116,7 +116,7 @@ func examine(d *backend.Device) (*driverkit.Arithmetic, error) {
 		return nil, err
 	}
 	f := new(driverkit.Arithmetic)
-	if f.Float64Unit, err = findUnit(d, q); err != nil {
+	if f.Float64Unit, err = findUnit(f, d, q); err != nil {
 		return nil, err
 	}
 	f.Note32(note32)

@@ -61,9 +61,9 @@ func (m *Memo[F]) Find(c *diskcache.Cache, k diskcache.Key, probe func() (*F, er
 
 // Arithmetic is what a probe found of a device's arithmetic.
 type Arithmetic struct {
-	Float32, Float64 bool
-	Float64Unit      string // as backend.Info has it
-	Notes            []string
+	Float32, Float64         bool
+	Float32Unit, Float64Unit string // as backend.Info has them
+	Notes                    []string
 }
 
 // Note32 notes what is wrong with float32, "" where nothing is.
@@ -85,10 +85,14 @@ func (a *Arithmetic) Apply(info *backend.Info) {
 	if info.Note != "" {
 		notes = append([]string{info.Note}, notes...)
 	}
-	info.Float64Unit = ""
-	if a.Float64Unit != "" && os.Getenv(backend.EnvMatrix) != "off" {
-		info.Float64Unit = a.Float64Unit
-		notes = append(notes, "float64 products by the matrix instruction "+a.Float64Unit)
+	info.Float32Unit, info.Float64Unit = "", ""
+	if os.Getenv(backend.EnvMatrix) != "off" {
+		info.Float32Unit, info.Float64Unit = a.Float32Unit, a.Float64Unit
+	}
+	for _, u := range [][2]string{{"float32", info.Float32Unit}, {"float64", info.Float64Unit}} {
+		if u[1] != "" {
+			notes = append(notes, u[0]+" products by the matrix instruction "+u[1])
+		}
 	}
 	info.Float32, info.Float64, info.Note = a.Float32, a.Float64, strings.Join(notes, "; ")
 }

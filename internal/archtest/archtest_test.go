@@ -45,7 +45,7 @@ var rules = []rule{
 		mods: []string{"golang.org/x/sys/cpu"},
 	},
 	// what drivers are made of
-	{pkg: "backend/driverkit", may: []string{"backend", "backend/driverkit/diskcache"}},
+	{pkg: "backend/driverkit", may: []string{"backend", "backend/driverkit/diskcache", "internal/host"}},
 	{pkg: "backend/driverkit/diskcache", may: []string{"backend"}},
 	// the only importer of purego
 	{pkg: "backend/driverkit/dl/...", mods: []string{"github.com/ebitengine/purego", "golang.org/x/sys/windows"}},
