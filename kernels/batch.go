@@ -40,7 +40,7 @@ func MatMulNumbersArgs(args []backend.Arg, batch Batch, m, n, k int, alpha backe
 		backend.Int64(batch.StrideC))
 }
 
-// The flags of matmul.cl, matmul_thin.cl, matmul_unit.cl and matmul_cpu.cl.
+// The flags of matmul.cl, matmul_thin.cl, matmul_unit.cl, matmul_mfma.cl and matmul_cpu.cl.
 const (
 	flagVectorsA = 1 << iota // then those of B and C
 	_

@@ -88,7 +88,7 @@ type device struct {
 
 func (d *device) compile(t *testing.T, s *backend.Source) *backend.Kernel {
 	t.Helper()
-	k, err := d.Compile(s)
+	k, err := d.Compile(backendtest.WithMFMA(s))
 	if err != nil {
 		t.Fatalf("%s with %v: %v", s.Name, s.Defines(), err)
 	}
@@ -309,9 +309,16 @@ func variants(t element.Type, info *backend.Info) []kernels.MatMulParams {
 	// A processor's OpenCL compiler takes a second for a kernel: shapes for GPUs run there in
 	// float32 alone, in all types on the simulated GPU.
 	slow := info.Driver == "opencl" && !info.GPU && info.Platform != "Oclgrind" && t != element.Float32
-	return slices.DeleteFunc(all, func(p kernels.MatMulParams) bool {
+	all = slices.DeleteFunc(all, func(p kernels.MatMulParams) bool {
 		return !p.Fits(info, t) || slow && !p.CPU && !slices.Contains(chosen, p)
 	})
+	// What AMD's matrix instructions do is put in their place.
+	if f32, f64 := "mfma_f32_16x16x4f32", "mfma_f64_16x16x4f64"; info.Driver == "opencl" {
+		all = append(all, element.ByType(t,
+			[]kernels.MatMulParams{{BM: 32, BN: 32, BK: 16, TM: 32, TN: 16, KU: 2, Unit: f32}},
+			[]kernels.MatMulParams{{BM: 32, BN: 128, BK: 8, TM: 32, TN: 128, KU: 2, Unit: f64}}, nil)...)
+	}
+	return all
 }
 
 func testProducts[T element.Element](t *testing.T, d *device) {

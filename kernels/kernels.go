@@ -91,6 +91,14 @@ func Supports(info *backend.Info, t Type) bool {
 	return element.ByType(t, info.Float32, info.Float64, true)
 }
 
+// unit is the device's matrix instruction of the type that keeps the contract, "" without one.
+func unit(info *backend.Info, t Type) string {
+	return element.ByType(t, info.Float32Unit, info.Float64Unit, "")
+}
+
+// mfma is the matrix instruction of AMD's GPUs for t, "" without one.
+func mfma(t Type) string { return element.ByType(t, "mfma_f32_16x16x4f32", "mfma_f64_16x16x4f64", "") }
+
 // VectorWidth is the width of the device's vectors of the type in elements, 1 on GPUs.
 func VectorWidth(info *backend.Info, t Type) int {
 	return element.ByType(t, info.VectorFloat32, info.VectorFloat64, info.VectorInt32)
@@ -155,8 +163,10 @@ func MatMul(t Type, p MatMulParams) *backend.Source {
 	switch {
 	case p.CPU:
 		name = "matmul_cpu"
-	case p.Unit != "":
+	case p.unitRows() != 0:
 		name = "matmul_unit"
+	case p.Unit != "":
+		name = "matmul_mfma"
 	case p.Items != 0:
 		name = "matmul_thin"
 	}

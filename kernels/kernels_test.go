@@ -134,6 +134,10 @@ func TestValidate(t *testing.T) {
 	if err := unit.Validate(Float64); err != nil {
 		t.Errorf("valid parameters: %v", err)
 	}
+	amd := MatMulParams{BM: 64, BN: 64, BK: 16, TM: 32, TN: 32, KU: 2, Unit: "mfma_f32_16x16x4f32"}
+	if err := amd.Validate(Float32); err != nil {
+		t.Errorf("valid parameters: %v", err)
+	}
 	with := func(p MatMulParams, f func(*MatMulParams)) MatMulParams { f(&p); return p }
 	for _, c := range []struct {
 		p    MatMulParams
@@ -162,6 +166,13 @@ func TestValidate(t *testing.T) {
 		{with(unit, func(p *MatMulParams) { p.KU = 1 }), Float64, "ku must be 2 to 8"},
 		{with(unit, func(p *MatMulParams) { p.TM, p.TN = 16, 8 }), Float64, "1024 work-items a group, more than 256"},
 		{with(unit, func(p *MatMulParams) { p.BK = 64 }), Float64, "copy too few rows of a tile at once"},
+		{amd, Float64, "or AMD's for float64, not \"mfma_f32_16x16x4f32\""},
+		{with(amd, func(p *MatMulParams) { p.Items = 64 }), Float32, "items must be 0 with a unit"},
+		{with(amd, func(p *MatMulParams) { p.TM = 8 }), Float32, "tm and tn must be multiples of 16"},
+		{with(amd, func(p *MatMulParams) { p.BM, p.TM = 48, 16 }), Float32, "bm and bn of 32"},
+		{with(amd, func(p *MatMulParams) { p.KU = 3 }), Float32, "ku must be 2"},
+		{with(amd, func(p *MatMulParams) { p.BN = 256 }), Float32, "1024 work-items a group, more than 256"},
+		{with(amd, func(p *MatMulParams) { p.BK = 12 }), Float32, "do not share the loads of a tile evenly"},
 		{with(cpu, func(p *MatMulParams) { p.Unit = "m8n8k4" }), Float64, "unit is for GPUs"},
 		{with(cpu, func(p *MatMulParams) { p.Items = 1 }), Float32, "items is for GPUs"},
 		{with(cpu, func(p *MatMulParams) { p.VW = 3 }), Float32, "vw must be 1, 2, 4, 8 or 16"},

@@ -3,6 +3,7 @@ package kernels
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/tandem-gpu/tandem/backend"
 )
@@ -27,9 +28,10 @@ type MatMulParams struct {
 	// which load, while (BM/TM)*(BN/TN) of them compute C. C has few columns where BM > BN.
 	Items int `json:"items,omitempty"`
 
-	// Unit makes it the shape for the matrix instruction of that name, of float64 on NVIDIA's
-	// GPUs: "m8n8k4" or "m16n8k4". TM by TN is the block of a warp of 32 work-items, KU how many
-	// tiles lie in local memory.
+	// Unit makes it the shape for the matrix instruction of that name: "m8n8k4" or "m16n8k4", of
+	// float64 on NVIDIA's GPUs, or "mfma_f32_16x16x4f32" or "mfma_f64_16x16x4f64" on AMD's. TM by
+	// TN is the block of a warp of 32 work-items, or a wave of 64; KU how many tiles lie in local
+	// memory.
 	Unit string `json:"unit,omitempty"`
 
 	// Whole: one group computes all tiles. It is for the cpu device, whose implementation in Go
@@ -79,6 +81,8 @@ func (p MatMulParams) validate(t Type) error {
 		return p.validateCPU(t)
 	case p.VW != 0:
 		return fmt.Errorf("vw is for the CPU shape; it must be 0, not %d", p.VW)
+	case p.Unit != "" && p.Unit == mfma(t):
+		return p.validateMFMA(t)
 	case p.Unit != "":
 		return p.validateUnit(t)
 	case p.Items != 0:
@@ -122,7 +126,8 @@ func (p MatMulParams) validateUnit(t Type) error {
 	items := p.items()
 	switch ax, bx := p.BK/2, p.BN/2; {
 	case t != Float64 || p.unitRows() == 0 || p.Items != 0:
-		return fmt.Errorf("unit must be m8n8k4 or m16n8k4, in float64 and without items, not %q", p.Unit)
+		return fmt.Errorf("unit must be m8n8k4 or m16n8k4, in float64 and without items, or AMD's for %s, not %q", t,
+			p.Unit)
 	case p.TM%p.unitRows() != 0 || p.TN%8 != 0 || p.BN%16 != 0:
 		return fmt.Errorf("tm must be a multiple of the instruction's rows, tn of 8 and bn of 16")
 	case p.BK < 8 || p.BK&(p.BK-1) != 0:
@@ -139,7 +144,24 @@ func (p MatMulParams) validateUnit(t Type) error {
 	return nil
 }
 
-// unitRows is the rows of the matrix instruction, 0 of one that is not known.
+func (p MatMulParams) validateMFMA(t Type) error {
+	items, vw := p.items(), 16/t.Size()
+	switch ax, bx := p.BK/vw, p.BN/vw; {
+	case p.Items != 0:
+		return fmt.Errorf("items must be 0 with a unit, not %d", p.Items)
+	case p.TM%16 != 0 || p.TN%16 != 0 || p.BM%32 != 0 || p.BN%32 != 0 || p.BK%4 != 0:
+		return fmt.Errorf("tm and tn must be multiples of 16, bm and bn of 32, and bk of 4")
+	case p.KU != 2:
+		return fmt.Errorf("ku must be 2, the tiles in local memory, not %d", p.KU)
+	case items > maxItems:
+		return fmt.Errorf("64*(bm/tm)*(bn/tn) is %d work-items a group, more than %d", items, maxItems)
+	case items%ax != 0 || items%bx != 0 || p.BM%(items/ax) != 0 || p.BK%(items/bx) != 0:
+		return fmt.Errorf("%d work-items a group do not share the loads of a tile evenly", items)
+	}
+	return nil
+}
+
+// unitRows is the rows of NVIDIA's matrix instruction, 0 of any other.
 func (p MatMulParams) unitRows() int {
 	switch p.Unit {
 	case "m8n8k4":
@@ -175,7 +197,10 @@ func (p MatMulParams) validateThin(t Type) error {
 // items is the number of work-items of a group of the GPU shape that compute.
 func (p MatMulParams) items() int {
 	n := p.BM / p.TM * (p.BN / p.TN)
-	if p.Unit != "" {
+	switch {
+	case strings.HasPrefix(p.Unit, "mfma"):
+		n *= 64
+	case p.Unit != "":
 		n *= 32
 	}
 	return n
@@ -214,7 +239,7 @@ func (p MatMulParams) LocalMemory(t Type) int {
 // the device that keeps the numerics contract.
 func (p MatMulParams) Runs(info *backend.Info, t Type) bool {
 	return p.Validate(t) == nil && p.Fits(info, t) && !(info.GPU && p.CPU) &&
-		(p.Unit == "" || p.Unit == info.Float64Unit)
+		(p.Unit == "" || p.Unit == unit(info, t))
 }
 
 // Fits tells whether the device of info can run [MatMul] with these parameters, as far as its
@@ -242,8 +267,8 @@ func (p MatMulParams) macros() map[string]string {
 	if p.CPU {
 		m["VW"] = strconv.Itoa(p.VW)
 	}
-	if p.Unit != "" {
-		m["UM"] = strconv.Itoa(p.unitRows())
+	if rows := p.unitRows(); rows != 0 {
+		m["UM"] = strconv.Itoa(rows)
 	}
 	if p.Items != 0 {
 		m["ITEMS"] = strconv.Itoa(p.Items)

@@ -251,6 +251,29 @@ func TestChooseOnRealDevices(t *testing.T) {
 			t.Errorf("gfx90a, %d in %s: %+v", c.n, c.typ, p)
 		}
 	}
+	// AMD's matrix instructions are for products that fill the compute units.
+	amd.Float32Unit, amd.Float64Unit = "mfma_f32_16x16x4f32", "mfma_f64_16x16x4f64"
+	for _, c := range []struct {
+		arch     string
+		m, n, bm int
+		unit     bool
+	}{
+		{"gfx90a", 256, 256, 32, false},
+		{"gfx90a", 512, 512, 32, false},
+		{"gfx90a", 4096, 3, 32, false},
+		{"gfx90a", 1024, 1024, 64, true},
+		{"gfx90a", 4096, 4096, 128, true},
+		{"gfx942", 4096, 4096, 128, true},
+		{"gfx908", 512, 512, 32, false},
+		{"gfx908", 4096, 4096, 128, true},
+	} {
+		amd.Arch = c.arch
+		for _, typ := range []element.Type{element.Float32, element.Float64} {
+			if p := ChooseMatMul(&amd, typ, c.m, c.n, 4096); (p.Unit != "") != c.unit || p.BM != c.bm {
+				t.Errorf("%s, %dx%d in %s: %+v", c.arch, c.m, c.n, typ, p)
+			}
+		}
+	}
 	nvidia := backend.Info{
 		Driver: "cuda", GPU: true, Vendor: "NVIDIA Corporation", Arch: "sm_90",
 		ComputeUnits: 132, LocalMemory: 48 << 10, MaxGroup: 1024,

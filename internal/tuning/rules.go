@@ -35,8 +35,9 @@ type rule[P any] struct {
 
 	// Cycles of a step of k on a multiprocessor that works on one tile, on two, and so on to as
 	// many as it holds, for each of Params: modelled from the machine code for sm_90, and more
-	// roughly for gfx90a, not measured. Those of matrix instructions are an H200's times, in
-	// proportion to the others' there.
+	// roughly for gfx90a, not measured. Those of NVIDIA's matrix instructions are an H200's times,
+	// in proportion to the others' there; those of AMD's are modelled, from 256 operations a cycle,
+	// with a wait for local memory in each step where a tile is alone.
 	// A rule without them offers the largest tiles that keep the device busy.
 	Cycles [][]float64 `json:"cycles,omitempty"`
 }

@@ -71,6 +71,7 @@ func TestClang(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.check(t, prelude)
+	c.checkUnits(t)
 }
 
 // AMD's own compiler, which AMD's OpenCL compiles with, and its device libraries. int32 takes time
@@ -92,12 +93,22 @@ func TestComgr(t *testing.T) {
 		return g.assembly(text, arch, c.options[0])
 	}
 	c.check(t)
+	c.checkUnits(t)
 
 	// What has no float mode for subnormal numbers: the driver's probe refuses it.
 	code, err := c.compile("", text(t, kernels.Add.Source(element.Float32)), "gfx803")
 	if r := parse(code); err != nil || r["FloatMode"] != "192" {
 		t.Errorf("gfx803 has float mode %s, want 192: %v", r["FloatMode"], err)
 	}
+}
+
+// info is a GPU of an architecture, with the matrix instructions that it has.
+func info(arch string) *backend.Info {
+	i := &backend.Info{GPU: true, Arch: arch}
+	if arch == "gfx90a" || arch == "gfx942" {
+		i.Float32Unit, i.Float64Unit = "mfma_f32_16x16x4f32", "mfma_f64_16x16x4f64"
+	}
+	return i
 }
 
 // check compiles every kernel that GPUs of each architecture are offered, but what the committed
@@ -108,7 +119,7 @@ func TestComgr(t *testing.T) {
 func (c *compiler) check(t *testing.T, more ...any) {
 	offered, texts := map[string][]string{}, map[string]string{} // architectures by kernel
 	for _, arch := range c.archs {
-		for _, s := range sources(&backend.Info{GPU: true, Arch: arch}, c.types) {
+		for _, s := range sources(info(arch), c.types) {
 			name := kernels.PTXName(s)
 			offered[name], texts[name] = append(offered[name], arch), text(t, s)
 		}
@@ -142,27 +153,50 @@ func (c *compiler) resources(t *testing.T, text string, archs []string) (local s
 			registers = append(registers, "-")
 			continue
 		}
-		assembly, err := c.compile(t.TempDir(), text, arch)
-		if err != nil {
-			t.Fatalf("%s: %v", arch, err)
-		}
-		r := parse(assembly)
-		for _, want := range []struct{ name, value string }{
-			{"private_segment_fixed_size", "0"},
-			{"vgpr_spill_count", "0"},
-			{"FloatMode", "240"}, // round to nearest, keep subnormal numbers
-		} {
-			if r[want.name] != want.value {
-				t.Errorf("%s: %s is %q, want %s, with %s registers", arch, want.name, r[want.name], want.value,
-					r["vgpr_count"])
-			}
-		}
+		r := c.facts(t, text, arch)
 		if local = cmp.Or(local, r["group_segment_fixed_size"]); local != r["group_segment_fixed_size"] {
 			t.Errorf("%s: %s bytes of local memory, on others %s", arch, r["group_segment_fixed_size"], local)
 		}
 		registers = append(registers, r["vgpr_count"])
 	}
 	return local, registers
+}
+
+// facts is what the compiler says of a kernel on one GPU, which is right.
+func (c *compiler) facts(t *testing.T, text, arch string) map[string]string {
+	assembly, err := c.compile(t.TempDir(), text, arch)
+	if err != nil {
+		t.Fatalf("%s: %v", arch, err)
+	}
+	r := parse(assembly)
+	for _, want := range []struct{ name, value string }{
+		{"private_segment_fixed_size", "0"},
+		{"vgpr_spill_count", "0"},
+		{"FloatMode", "240"}, // round to nearest, keep subnormal numbers
+	} {
+		if r[want.name] != want.value {
+			t.Errorf("%s: %s is %q, want %s, with %s registers", arch, want.name, r[want.name], want.value,
+				r["vgpr_count"])
+		}
+	}
+	if a := r["agpr_count"]; a != "" && a != "0" {
+		r["vgpr_count"] += "+" + a
+	}
+	return r
+}
+
+// checkUnits compiles matmul_mfma for other architectures. gfx908 has the instruction of float32;
+// the text refuses those that have none.
+func (c *compiler) checkUnits(t *testing.T) {
+	params := func(typ element.Type) kernels.MatMulParams { return tuning.OfferedMatMul(info("gfx90a"), typ)[0] }
+	m32 := text(t, kernels.MatMul(element.Float32, params(element.Float32)))
+	m64 := text(t, kernels.MatMul(element.Float64, params(element.Float64)))
+	t.Logf("gfx908: %s registers", c.facts(t, m32, "gfx908")["vgpr_count"])
+	for arch, text := range map[string]string{"gfx908": m64, "gfx900": m32, "gfx1030": m32} {
+		if _, err := c.compile(t.TempDir(), text, arch); err == nil || !strings.Contains(err.Error(), "mfma") {
+			t.Errorf("%s: %v, want that it has no such instruction", arch, err)
+		}
+	}
 }
 
 // row is a line of the table.
@@ -200,13 +234,13 @@ func text(t *testing.T, s *backend.Source) string {
 	return driverkit.Text(string(prelude), s)
 }
 
-var facts = regexp.MustCompile(`(?m)^ +\.(group_segment_fixed_size|private_segment_fixed_size|` +
-	`vgpr_spill_count|vgpr_count): +(\d+)$|^; (FloatMode): (\d+)$`)
+var lines = regexp.MustCompile(`(?m)^(?: +|  - )\.(group_segment_fixed_size|private_segment_fixed_size|` +
+	`vgpr_spill_count|vgpr_count|agpr_count): +(\d+)$|^; (FloatMode): (\d+)$`)
 
 // parse reads what the compiler says of a kernel in its assembly.
 func parse(assembly string) map[string]string {
 	found := map[string]string{}
-	for _, m := range facts.FindAllStringSubmatch(assembly, -1) {
+	for _, m := range lines.FindAllStringSubmatch(assembly, -1) {
 		found[m[1]+m[3]] = m[2] + m[4]
 	}
 	return found
