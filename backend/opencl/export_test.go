@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/backend/backendtest"
 )
 
 // Sharing is how the host and a device share memory: the ways that memory.go tells apart.
@@ -39,6 +40,22 @@ func (s sharing) Open(i int) (*backend.Device, error) {
 		own(d).info.UnifiedMemory = false
 	}
 	return d, nil
+}
+
+// OpenAMD opens the first device as if it were one of AMD's CDNA, whose matrix instructions the
+// probe finds. Kernels need [backendtest.WithMFMA].
+func OpenAMD(t testing.TB, units int) *backend.Device {
+	t.Helper()
+	d := must[*backend.Device](t)(Fresh(t, AsFound).Open(0))
+	old := prelude
+	prelude += backendtest.MFMA + mfmaPrelude
+	defer func() { prelude = old }()
+	own(d).amd = true
+	must[*findings](t)(own(d).examine(d)).apply(&own(d).info)
+	info := &own(d).info
+	info.GPU, info.Arch, info.ComputeUnits, info.LocalMemory, info.MaxGroup = true, "gfx90a", units, 64<<10, 256
+	info.Platform, info.Vendor = "AMD Accelerated Parallel Processing", "Advanced Micro Devices, Inc."
+	return d
 }
 
 // Used is how many bytes the buffers of a device have.

@@ -73,6 +73,7 @@ func newEntry(p *cl.Platform, dev *cl.Device, index int) *entry {
 	}, "\n")
 	return &entry{
 		dev: dev, id: id, options: options(p.Name(), arithmetic), kind: kind, old: old,
+		amd:     gpu && dev.HasExtension("cl_amd_device_attribute_query"),
 		missing: missing(&info, kind, arithmetic, text), claimed: info,
 	}
 }

@@ -39,6 +39,7 @@ type entry struct {
 	options string // the compiler's
 	kind    cl.DeviceType
 	old     bool         // has no OpenCL 1.2
+	amd     bool         // AMD's driver: its compiler may have matrix instructions
 	missing string       // a property without which the device is of no use, and that it did not tell
 	claimed backend.Info // what the driver says of it
 	probed  driverkit.Memo[findings]

@@ -41,8 +41,8 @@ func (own *device) probe(d *backend.Device) (*findings, error) {
 
 func (e *entry) probeKey() diskcache.Key {
 	parts := []string{
-		"probe 3", e.id, e.options, source(probeSource("float"), false), source(probeSource("double"), false),
-		driverkit.ProbeID(),
+		"probe 4", e.id, e.options, source(probeSource("float"), false), source(probeSource("double"), false),
+		source(mfma32.source(), false), source(mfma64.source(), false), driverkit.ProbeID(),
 	}
 	for _, t := range traps {
 		parts = append(parts, source(&t.src, true))
@@ -99,6 +99,9 @@ func (own *device) examine(d *backend.Device) (*findings, error) {
 			return nil, err
 		}
 		f.Note64(note)
+	}
+	if err := own.examineUnits(f, d, q); err != nil {
+		return nil, err
 	}
 	if own.info.UnifiedMemory {
 		return f, own.examineMemory(f, d, q, k, in, out)
