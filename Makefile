@@ -64,7 +64,7 @@ LONG += PTXFile ChangeBetweenLaunches LaneValues Mutants README Page Scripts Run
 LONG += EveryCallFails OperationsOfMemory Operations Garbage Faults Endurance Libraries
 LONG += MPIInterruptedInInit ProcessInterruptedInDriver MatMulMPIFails NoWarnings CorruptedPTXOnSimulator
 LONG += ConformanceAll ConformanceMPI SharedConformance SuiteNVRTC SuiteIntegrated
-LONG += MatMulBits Products Syrk ComplexSyrk ComplexTriangular Testlapack GemmSlim Shared
+LONG += MatMulBits Products ProductsByMatrixUnits Syrk ComplexSyrk ComplexTriangular Testlapack GemmSlim Shared
 
 long: setup
 	$(TESTENV) go run ./scripts/gotest -vet=off -timeout $(TIMEOUT) -run '^Test($(call one_of,$(LONG)))$$' \
