@@ -3,7 +3,6 @@ package linalg_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -404,22 +403,4 @@ func norm[T linalg.Float](a linalg.Matrix[T]) (most float64) {
 		most = max(most, sum)
 	}
 	return most
-}
-
-func ExampleFactorLU() {
-	a := linalg.NewMatrix(2, 2, []float64{4, 1, 2, 3})
-	b := linalg.NewMatrix(2, 1, []float64{1, 2})
-	lu, err := linalg.FactorLU(a)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	x, err := lu.Solve(b)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	mantissa, exp := lu.Det()
-	fmt.Printf("x = %.2f, determinant %v\n", x.Data, math.Ldexp(mantissa, exp))
-	// Output: x = [0.10 0.60], determinant 10
 }
