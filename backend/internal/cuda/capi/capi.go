@@ -137,17 +137,20 @@ func hint() string {
 	return "install NVIDIA's driver, or name its library in " + EnvLibrary
 }
 
-// bind fills t. The functions of every launch go through dl.Call, which allocates nothing.
+// bind fills t. The functions of every launch, and of the wait for it, go through dl.Call, which
+// allocates nothing.
 func bind(lib *dl.Library, t *Table) error {
 	if err := dl.Bind(lib, t); err != nil {
 		return err
 	}
 	setCurrent, err1 := lib.Symbol("cuCtxSetCurrent")
 	launch, err2 := lib.Symbol("cuLaunchKernel")
-	if err := errors.Join(err1, err2); err != nil {
+	synchronize, err3 := lib.Symbol("cuStreamSynchronize")
+	if err := errors.Join(err1, err2, err3); err != nil {
 		return err
 	}
 	t.CtxSetCurrent = func(c Context) int32 { return int32(dl.Call(setCurrent, uintptr(c))) }
+	t.StreamSynchronize = func(s Stream) int32 { return int32(dl.Call(synchronize, uintptr(s))) }
 	t.LaunchKernel = func(f Function, gridX, gridY, gridZ, blockX, blockY, blockZ, shared uint32, s Stream,
 		params *unsafe.Pointer, extra *unsafe.Pointer,
 	) int32 {
