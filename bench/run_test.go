@@ -395,7 +395,8 @@ func TestChosen(t *testing.T) {
 func TestRunErrors(t *testing.T) {
 	o := small("cpu")
 	o.By, o.Only = []string{"nobody"}, []string{"calls"}
-	if _, err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "by nobody; there are by the device") {
+	_, err := Run(t.Context(), o)
+	if err == nil || !strings.Contains(err.Error(), "by nobody; there are by the device") {
 		t.Errorf("contenders that there are not: %v", err)
 	}
 	if _, err := Run(t.Context(), small("abacus")); !errors.Is(err, backend.ErrNoDevice) {
