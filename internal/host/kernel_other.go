@@ -6,5 +6,7 @@ func nativeF32() []*microKernel[float32] { return nil }
 func nativeF64() []*microKernel[float64] { return nil }
 func nativeI32() []*microKernel[int32]   { return nil }
 
+func nativeBytes(bool) *bytesKernel { return nil }
+
 // There are no transposes in assembly.
 func nativeTransposes() []*transposeSet { return nil }

@@ -32,6 +32,9 @@ func files() map[string][]byte {
 		amd64.gemm(k)
 		amd64.finish(k)
 	}
+	amd64.gemm(pairKernel)
+	amd64.words("I8AVX2", "VPMOVSXBW")
+	amd64.words("U8AVX2", "VPMOVZXBW")
 	for _, k := range scalarKernels {
 		amd64.scalar(k)
 	}
