@@ -51,6 +51,20 @@ func GemmQuads(
 	}
 }
 
+// Quads makes words of four neighbours in the rows of a matrix of rows by cols, or without along
+// below each other, with zeros beyond: a matrix of rows by ceil(cols/4) words, or of ceil(rows/4)
+// by cols.
+func Quads[E Byte](along bool, rows, cols int, x []E, ldx int, dst []int32) {
+	m, quads := byteMatrix[E]{x, ldx, along}, &bytesKernel{width: 4}
+	switch {
+	case rows == 0 || cols == 0:
+	case along:
+		m.words(quads, 0, rows, 0, cols, dst)
+	default:
+		m.words(quads, 0, cols, 0, rows, dst)
+	}
+}
+
 // kindOf is 0 where E is int8, 1 where it is uint8.
 func kindOf[E Byte]() int {
 	if ^E(0) > 0 {
@@ -180,6 +194,12 @@ func wordsDown[E Byte](kern *bytesKernel, x []E, stride, rows int, dst []int32) 
 			dst[j] = int32(v)
 		}
 		return
+	case kern.width == 4 && rows == 4:
+		done = len(dst)
+		x1, x2, x3 := x[stride:][:done], x[2*stride:][:done], x[3*stride:][:done]
+		for j, v := range x[:done] {
+			dst[j] = int32(uint32(uint8(v)) | uint32(uint8(x1[j]))<<8 | uint32(uint8(x2[j]))<<16 | uint32(x3[j])<<24)
+		}
 	case kern.down[kind] != nil && rows == 2 && len(dst) >= 16:
 		done = len(dst) / 16 * 16
 		kern.down[kind](unsafe.Pointer(&dst[0]), unsafe.Pointer(&x[0]), unsafe.Pointer(&x[stride]), done)
