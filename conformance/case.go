@@ -17,9 +17,9 @@ import (
 // A Case is one operation on one set of inputs.
 type Case struct {
 	// "matmul", "addmul", "matmul_naive", "matmul_tiled", "matmul_int8", "matmul_uint8",
-	// "transpose", "transpose_naive", "transpose_tiled", an elementwise operation, such as "add", an elementary function, such as
-	// "gpu.Exp", a function of package array, such as "array.Sum", or a factorization: "lu",
-	// "cholesky", "qr", "eigh", "svd", "solve"
+	// "transpose", "transpose_naive", "transpose_tiled", an elementwise operation, such as "add",
+	// an elementary function, such as "gpu.Exp", a function of package array, such as "array.Sum",
+	// or a factorization: "lu", "cholesky", "qr", "eigh", "svd", "solve"
 	Kernel string
 	Type   element.Type // of the elements
 	// M, N and K are the shape: A is M by K and B is K by N in products; elsewhere A is M by N, and

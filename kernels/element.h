@@ -4,17 +4,17 @@
  * One of T_FLOAT32, T_FLOAT64 and T_INT32 is defined. int32 is computed as uint, which wraps modulo
  * 2^32 by definition and has the bits of two's complement.
  *
- *   T             the element type
- *   MAC(a, b, c)  a*b + c rounded once; also for OpenCL's vectors of T
- *   CHAIN(a, b, c) a step of a product's chain: MAC, but of bytes
- *   NEG0          the n with x + n == x for every x, -0 included
- *   VEC, VECW     the vector of T in 16 bytes, and how many elements it has
- *   VECTOR(f)     the VEC of f(e, s) for its elements e, with their names s
- *   EACH(f)       the statements f(e, s) for its elements
+ *   T               the element type
+ *   MAC(a, b, c)    a*b + c rounded once; also for OpenCL's vectors of T
+ *   CHAIN(a, b, c)  a step of a product's chain: MAC, but of bytes
+ *   NEG0            the n with x + n == x for every x, -0 included
+ *   VEC, VECW       the vector of T in 16 bytes, and how many elements it has
+ *   VECTOR(f)       the VEC of f(e, s) for its elements e, with their names s
+ *   EACH(f)         the statements f(e, s) for its elements
  *
- * With BYTES the elements of A and B, of T_INT32, are words of four bytes, neighbours along k, and a
- * step adds all four products: of int8 with BYTES 1, of uint8 in A by int8 in B with BYTES 2. GPUs
- * have instructions for that, NVIDIA's from sm_61 on; elsewhere, and in vectors, it is plain.
+ * With BYTES the elements of A and B, of T_INT32, are words of four bytes, neighbours along k, and
+ * a step adds all four products: of int8 with BYTES 1, of uint8 in A by int8 in B with BYTES 2.
+ * GPUs have instructions for that, NVIDIA's from sm_61 on; elsewhere, and in vectors, it is plain.
  */
 #if defined(T_FLOAT32)
 #define T float

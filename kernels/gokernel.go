@@ -80,8 +80,8 @@ type hostProduct[T Element] struct {
 func matmulGo[T Element](p MatMulParams) backend.GoKernel {
 	return matmulGroups(p, func(x *hostProduct[T]) {
 		if x.flags&flagContinue == 0 {
-			host.GemmTrans(x.transA, x.transB, x.m, x.n, x.k, x.alpha, x.a.data, x.a.stride, x.b.data, x.b.stride, x.beta,
-				x.c.data, x.c.stride)
+			host.GemmTrans(x.transA, x.transB, x.m, x.n, x.k, x.alpha, x.a.data, x.a.stride, x.b.data, x.b.stride,
+				x.beta, x.c.data, x.c.stride)
 		} else {
 			host.Update(x.flags&flagNegate != 0, x.m, x.n, x.k, x.a.data, x.a.stride, x.b.data, x.b.stride,
 				x.c.data, x.c.stride)

@@ -24,11 +24,11 @@ func MatMulInt8[A int8 | uint8](a Matrix[A], b Matrix[int8]) (Matrix[int32], err
 	})
 }
 
-// GemmInt8Context makes c = op(a)*op(b) + beta*c modulo 2^32, on session s, or on the default device
-// where s is nil, where op is the matrix or, with blas.Trans or blas.ConjTrans, its transpose. beta
-// is 0, which does not read c, or 1; other values are backend.ErrArgument. c must not share memory
-// with a or b. It returns ctx's error soon after ctx is done; after an error the elements of c are
-// undefined.
+// GemmInt8Context makes c = op(a)*op(b) + beta*c modulo 2^32, on session s, or on the default
+// device where s is nil, where op is the matrix or, with blas.Trans or blas.ConjTrans, its
+// transpose. beta is 0, which does not read c, or 1; other values are backend.ErrArgument. c must
+// not share memory with a or b. It returns ctx's error soon after ctx is done; after an error the
+// elements of c are undefined.
 //
 // But on the cpu device the bytes of a and b are put side by side along k first, in the host's
 // memory, which takes as much of it as they do; not where they lie so: rows along k at multiples of
@@ -96,8 +96,8 @@ func gemmInt8Direct[A int8 | uint8](ctx context.Context, s *Session, x batch, tA
 }
 
 // GemmInt8Arrays makes c, on a device, count products of one shape, op(A)*op(B) + beta*C each, of
-// int8 or uint8 by int8, modulo 2^32. How the matrices lie in a, b and c, and what op is, is told at
-// [Array.GemmBatched]; beta is as for [GemmInt8Context]. It enqueues the work and returns.
+// int8 or uint8 by int8, modulo 2^32. How the matrices lie in a, b and c, and what op is, is told
+// at [Array.GemmBatched]; beta is as for [GemmInt8Context]. It enqueues the work and returns.
 //
 // The bytes of a and b are put side by side along k first, in temporary memory of the device, but
 // where they lie so: rows along k at multiples of four bytes.
