@@ -28,24 +28,24 @@ func TestGemmBytes(t *testing.T) {
 
 func testGemmBytes[A Byte](t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	for _, shape := range [][3]int{
+	shapes := [][3]int{
 		{1, 1, 1},
 		{5, 7, 23},
 		{6, 16, 2},
 		{7, 17, 3},
 		{12, 32, 64},
 		{61, 67, 129},
-		{200, 3, 300},
-		{3, 200, 301},
-		{2, 500, 700},
-		{50, 60, 2051},
-		{3, 2, 100000},
-		{33, 4100, 5},
-		{4100, 33, 6},
+		{3, 2, 2051},
 		{20, 20, 0},
 		{0, 3, 4},
 		{3, 0, 4},
-	} {
+	}
+	if !testing.Short() {
+		shapes = append(shapes, [][3]int{
+			{200, 3, 300}, {3, 200, 301}, {2, 500, 700}, {50, 60, 2051}, {3, 2, 100000}, {33, 4100, 5}, {4100, 33, 6},
+		}...)
+	}
+	for _, shape := range shapes {
 		m, n, k := shape[0], shape[1], shape[2]
 		for i := range 8 {
 			transA, transB, add := i&1 != 0, i&2 != 0, i&4 != 0
