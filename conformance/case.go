@@ -16,10 +16,10 @@ import (
 
 // A Case is one operation on one set of inputs.
 type Case struct {
-	// "matmul", "addmul", "matmul_naive", "matmul_tiled", "transpose", "transpose_naive",
-	// "transpose_tiled", an elementwise operation, such as "add", an elementary function, such as
-	// "gpu.Exp", a function of package array, such as "array.Sum", or a factorization: "lu",
-	// "cholesky", "qr", "eigh", "svd", "solve"
+	// "matmul", "addmul", "matmul_naive", "matmul_tiled", "matmul_int8", "matmul_uint8",
+	// "transpose", "transpose_naive", "transpose_tiled", an elementwise operation, such as "add",
+	// an elementary function, such as "gpu.Exp", a function of package array, such as "array.Sum",
+	// or a factorization: "lu", "cholesky", "qr", "eigh", "svd", "solve"
 	Kernel string
 	Type   element.Type // of the elements
 	// M, N and K are the shape: A is M by K and B is K by N in products; elsewhere A is M by N, and
@@ -56,8 +56,11 @@ func (c *Case) Name() string {
 }
 
 func (c *Case) product() bool {
-	return c.Kernel == "matmul" || c.Kernel == "addmul" || c.Kernel == "matmul_naive" || c.Kernel == "matmul_tiled"
+	return strings.HasPrefix(c.Kernel, "matmul") || c.Kernel == "addmul"
 }
+
+// bytes tells whether the elements of A and B are words of four bytes.
+func (c *Case) bytes() bool { return c.Kernel == "matmul_int8" || c.Kernel == "matmul_uint8" }
 
 // functionPrefix begins the names of cases of elementary functions.
 const functionPrefix = "gpu."
@@ -154,6 +157,7 @@ func makeCases() (cases []*Case) {
 		m := caseMaker{typ: t, kinds: []values{uniform, subnormal, underflow, wide, special}, scalars: scalars}
 		if t.Integer() {
 			m.kinds, m.scalars = m.kinds[:1], intScalars
+			m.bytes()
 		} else {
 			m.functions()
 			m.factors()
@@ -227,6 +231,28 @@ func (m *caseMaker) depths() {
 		}
 		c.alpha, c.beta = m.scalars[i%len(m.scalars)][0], m.scalars[i%len(m.scalars)][1]
 		m.add(c)
+	}
+}
+
+// bytes are products of words of four bytes.
+func (m *caseMaker) bytes() {
+	for i, s := range slices.Concat(products, depths, thin) {
+		for j, name := range []string{"matmul_int8", "matmul_uint8"} {
+			c := Case{
+				Kernel: name, Type: m.typ, M: s[0], N: s[1], K: s[2], Quick: i < quickProducts, values: uniform,
+				gap: (i + j) % 4, offset: (3*i + j) % 7, alpha: 1, beta: float64((i + j) % 2),
+			}
+			if c.K == 0 {
+				c.beta = 0
+			}
+			switch at := i - len(products); {
+			case at >= len(depths):
+				c.sets = none
+			case at >= 0:
+				c.sets = every
+			}
+			m.add(c)
+		}
 	}
 }
 
@@ -316,6 +342,8 @@ func reference[T element.Element](c *Case) matrix[T] {
 	case c.Kernel == "addmul":
 		host.AddMulReference(c.alpha < 0, c.M, c.N, c.K, a.data, max(c.K, 1), b.data, max(c.N, 1),
 			out.data, max(c.N, 1))
+	case c.bytes():
+		multiplyBytes(c, a.data, b.data, out.data)
 	case c.product():
 		host.GemmReference(c.M, c.N, c.K, T(c.alpha), a.data, max(c.K, 1), b.data, max(c.N, 1),
 			T(c.beta), out.data, max(c.N, 1))
@@ -337,6 +365,29 @@ func reference[T element.Element](c *Case) matrix[T] {
 		}
 	}
 	return out
+}
+
+// multiplyBytes is the product of words of four bytes, which are int8 in B, and added to C where
+// beta is 1.
+func multiplyBytes[T element.Element](c *Case, a, b, out []T) {
+	for i := range c.M {
+		for j := range c.N {
+			acc := int32(0)
+			if c.beta != 0 {
+				acc = int32(out[i*c.N+j])
+			}
+			for p := range c.K {
+				for s := 0; s < 32; s += 8 {
+					x := int32(a[i*c.K+p]) >> s & 0xff
+					if c.Kernel == "matmul_int8" {
+						x = int32(int8(x))
+					}
+					acc += x * int32(int8(int32(b[p*c.N+j])>>s))
+				}
+			}
+			out[i*c.N+j] = T(acc)
+		}
+	}
 }
 
 // definitions are the elementwise operations, of alpha and the elements of A and B.
@@ -384,13 +435,19 @@ func (c *Case) variants(info *backend.Info, o Options) []variant {
 	switch c.Kernel {
 	case "lu", "cholesky", "qr", "eigh", "svd", "solve":
 		return []variant{c.factorVariant(info)}
-	case "matmul", "addmul":
+	case "matmul", "addmul", "matmul_int8", "matmul_uint8":
+		source := func(p kernels.MatMulParams) *backend.Source {
+			if c.bytes() {
+				return kernels.MatMulBytes(info, p, c.Kernel == "matmul_uint8")
+			}
+			return kernels.MatMul(t, p)
+		}
 		chosen := tuning.ChooseMatMul(info, t, c.M, c.N, c.K)
-		v := []variant{{source: kernels.MatMul(t, chosen), grid: kernels.MatMulGrid(chosen, c.M, c.N)}}
+		v := []variant{{source: source(chosen), grid: kernels.MatMulGrid(chosen, c.M, c.N)}}
 		for _, p := range matmuls {
 			if p != chosen {
 				v = append(v, variant{
-					params: fmt.Sprintf("%+v", p), source: kernels.MatMul(t, p), grid: kernels.MatMulGrid(p, c.M, c.N),
+					params: fmt.Sprintf("%+v", p), source: source(p), grid: kernels.MatMulGrid(p, c.M, c.N),
 				})
 			}
 		}

@@ -88,7 +88,7 @@ func TestReproduce(t *testing.T) {
 
 func reproducible(c *conformance.Case) bool {
 	switch c.Kernel {
-	case "matmul", "addmul":
+	case "matmul", "addmul", "matmul_int8", "matmul_uint8":
 		return c.M*c.N*c.K <= 1000
 	case "lu", "cholesky":
 		return c.M <= 20 && strings.Contains(c.Name(), "/uniform/")

@@ -11,6 +11,9 @@
 //	        addmul: C + ALPHA*A*B in one chain that starts from C, with ALPHA 1 or -1, which is
 //	        the sign of A's elements, and BETA 1;
 //	        matmul_naive, matmul_tiled: C = A*B;
+//	        matmul_int8, matmul_uint8: A*B + BETA*C, where an element of A or B is four bytes,
+//	        of which bits 0 to 7 are the first: int8, but uint8 in A of the second, and a
+//	        product that of the four pairs of bytes, added;
 //	        transpose, transpose_naive, transpose_tiled: C = A', with A of M by N;
 //	        add: C = A + B; scale: C = ALPHA*A; and so on, as kernels.Elementwises has them;
 //	        all of M by N;

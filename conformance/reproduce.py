@@ -107,6 +107,12 @@ def product(name):
         for j in range(n):
             acc = c[i][j] if kernel == "addmul" else zero
             for p in range(k):
+                if kernel in ("matmul_int8", "matmul_uint8"):
+                    x = struct.pack("<i", a[i][p])
+                    for u, v in zip(x if kernel == "matmul_uint8" else struct.unpack("4b", x),
+                                    struct.unpack("4b", struct.pack("<i", b[p][j]))):
+                        acc = fma(u, v, acc, typ)
+                    continue
                 acc = fma(-a[i][p] if kernel == "addmul" and alpha < 0 else a[i][p], b[p][j], acc, typ)
             if kernel == "addmul":
                 out.append(acc)

@@ -423,7 +423,7 @@ func arguments[T element.Element](c *Case, row *kernels.Elementwise, a, b, out k
 		return kernels.AddMulArgs[T](nil, kernels.Batch{}, c.M, c.N, c.K, a, b, out)
 	case c.Kernel == "addmul":
 		return kernels.SubMulArgs[T](nil, kernels.Batch{}, c.M, c.N, c.K, a, b, out)
-	case c.Kernel == "matmul":
+	case c.Kernel == "matmul" || c.bytes():
 		return kernels.MatMulArgs(nil, c.M, c.N, c.K, alpha, a, b, beta, out)
 	case c.product():
 		return kernels.ProductArgs(nil, c.M, c.N, c.K, a, b, out)

@@ -68,7 +68,29 @@ func (m matrix[T]) op(trans bool, i, j int) matrix[T] {
 	return m.at(i, j)
 }
 
+// A hostProduct is what a group computes of a product, in host memory: C of m by n.
+type hostProduct[T Element] struct {
+	m, n, k        int
+	alpha, beta    T
+	a, b, c        matrix[T]
+	transA, transB bool
+	flags          int32
+}
+
 func matmulGo[T Element](p MatMulParams) backend.GoKernel {
+	return matmulGroups(p, func(x *hostProduct[T]) {
+		if x.flags&flagContinue == 0 {
+			host.GemmTrans(x.transA, x.transB, x.m, x.n, x.k, x.alpha, x.a.data, x.a.stride, x.b.data, x.b.stride,
+				x.beta, x.c.data, x.c.stride)
+		} else {
+			host.Update(x.flags&flagNegate != 0, x.m, x.n, x.k, x.a.data, x.a.stride, x.b.data, x.b.stride,
+				x.c.data, x.c.stride)
+		}
+	})
+}
+
+// matmulGroups calls compute for what each group has of a product.
+func matmulGroups[T Element](p MatMulParams, compute func(x *hostProduct[T])) backend.GoKernel {
 	return func(g backend.Grid, lo, hi int, args []backend.Arg) error {
 		m, n, k, alpha := int(args[0].Int32()), int(args[1].Int32()), int(args[2].Int32()), scalarAt[T](args[3])
 		a0, b0, beta, c0 := operandAt[T](args, 4), operandAt[T](args, 7), scalarAt[T](args[10]), operandAt[T](args, 11)
@@ -82,14 +104,10 @@ func matmulGo[T Element](p MatMulParams) backend.GoKernel {
 		for group := lo; group < hi; group++ {
 			_, _, z := g.Group(group)
 			coverGroup(g, group, h, w, m, n, func(i, j, h, w int) {
-				a, b := a0.from(z*strideA).op(transA, i, 0), b0.from(z*strideB).op(transB, 0, j)
-				c := c0.from(z*strideC).at(i, j)
-				if flags&flagContinue == 0 {
-					host.GemmTrans(transA, transB, h, w, k, alpha, a.data, a.stride, b.data, b.stride, beta,
-						c.data, c.stride)
-				} else {
-					host.Update(flags&flagNegate != 0, h, w, k, a.data, a.stride, b.data, b.stride, c.data, c.stride)
-				}
+				compute(&hostProduct[T]{
+					h, w, k, alpha, beta, a0.from(z*strideA).op(transA, i, 0), b0.from(z*strideB).op(transB, 0, j),
+					c0.from(z*strideC).at(i, j), transA, transB, flags,
+				})
 			})
 		}
 		return nil

@@ -63,6 +63,7 @@ type key struct {
 	name      string
 	typ       Type
 	matmul    MatMulParams
+	bytes     byteKind
 	transpose TransposeParams
 }
 
@@ -154,7 +155,9 @@ func MatMulTiled(t Type) *backend.Source {
 // with alpha == 1 and beta == 0 gives +0. Arguments: [MatMulArgs], [MatMulBatchArgs], [AddMulArgs]
 // or [SubMulArgs]. Grid: [MatMulGrid] or [MatMulBatchGrid], or any with its group size and as many
 // groups in z.
-func MatMul(t Type, p MatMulParams) *backend.Source {
+func MatMul(t Type, p MatMulParams) *backend.Source { return matmul(t, p, 0) }
+
+func matmul(t Type, p MatMulParams, bytes byteKind) *backend.Source {
 	if err := p.Validate(t); err != nil {
 		panic(err)
 	}
@@ -170,13 +173,16 @@ func MatMul(t Type, p MatMulParams) *backend.Source {
 	case p.Items != 0:
 		name = "matmul_thin"
 	}
-	return cached(key{name: name, typ: t, matmul: p}, func(s *backend.Source) {
+	return cached(key{name: name, typ: t, matmul: p, bytes: bytes}, func(s *backend.Source) {
 		s.Group = p.group()
-		s.Macros = p.macros()
+		s.Macros = bytes.macros(p.macros())
 		s.Params = concat(ints("m", "n", "k"), scalar(t, "alpha"), operand(t, "a"), operand(t, "b"),
 			scalar(t, "beta"), operand(t, "c"),
 			ints("flags"), ulongs("stridea", "strideb", "stridec"))
 		s.Go = element.ByType(t, matmulGo[float32](p), matmulGo[float64](p), matmulGo[int32](p))
+		if bytes != 0 {
+			s.Go = matmulBytesGo(p, bytes&unsignedBytes != 0)
+		}
 	})
 }
 

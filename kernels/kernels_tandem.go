@@ -11,6 +11,14 @@ import (
 	"math"
 )
 
+var quadsAlongKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("quadsAlong_kernel", nativecode.Code_quadsalong.Of("quadsAlong_kernel", "77797dbbbc535901286b66bafc205e9c"), support.Params{}.ConstMatrix("a", "uchar", 1).Matrix("c", "int", 4), quadsAlongGo, quadsAlongPlain, "bytes.go")
+}}
+
+var quadsDownKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("quadsDown_kernel", nativecode.Code_quadsdown.Of("quadsDown_kernel", "8f071912de8f255c6c3ae87ddf1e6218"), support.Params{}.ConstMatrix("a", "uchar", 1).Matrix("c", "int", 4).Scalar("depth", "long", 8), quadsDownGo, quadsDownPlain, "bytes.go")
+}}
+
 var matmulNaiveFloat32Kernel = support.Lazy{New: func() *backend.Source {
 	return kernelsPacked.Source("matmulNaive_float32", nativecode.Code_matmulnaive.Of("matmulNaive_float32", "5cc86107367141fd78b228524c9ad391"), support.Params{}.ConstMatrix("a", "float", 4).ConstMatrix("b", "float", 4).Matrix("c", "float", 4), matmulNaiveFloat32Go, matmulNaiveFloat32Plain, "textbook.go")
 }}
@@ -88,11 +96,14 @@ var kernelsFile string
 
 var kernelsPacked = support.Packed{Fresh: kernelsFresh, PTX: support.PTX(kernelsFile), Text: support.Texts(kernelsFile)}
 
-//go:embed grid.go textbook.go
+//go:embed bytes.go grid.go textbook.go
 var kernelsText embed.FS
 
 // kernelsFresh tells whether what this file was generated from is unchanged.
 var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []support.Decl{
+	{File: "bytes.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
+	{File: "bytes.go", Head: "func quadsAlong(it gpu.Item, a gpu.Matrix[uint8], c gpu.Matrix[int32]) {", Hash: "b84093cbecf008ace0817440f4d1b67b62e4f1e889a0884c942b25ecddf8f9d3"},
+	{File: "bytes.go", Head: "func quadsDown(it gpu.Item, a gpu.Matrix[uint8], c gpu.Matrix[int32], depth int) {", Hash: "7af851e44544b15fec9068971a31c2355e840ec29e023e417b72163ebc109098"},
 	{File: "grid.go", Head: "const productTile = 16", Hash: "0c60b6c37bbe13c44123234e3202df8111af85140ca3d95ba93dc72b0b793ea1"},
 	{File: "textbook.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "textbook.go", Head: "func scale[T gpu.Number](alpha, x T) T { return alpha * x }", Hash: "abf5cc6de64b5760dcac845596613cdded821fdeaa22c9580751f6a19fd07bff"},
@@ -104,24 +115,120 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 }, nil, nil)
 
 type gpu_Matrix struct {
-	Data_   []float32
+	Data_   []uint8
 	Rows_   int64
 	Cols_   int64
 	Stride_ int64
 }
 
 type gpu_Matrix_ struct {
-	Data_   []float64
+	Data_   []int32
 	Rows_   int64
 	Cols_   int64
 	Stride_ int64
 }
 
 type gpu_Matrix__ struct {
-	Data_   []int32
+	Data_   []float32
 	Rows_   int64
 	Cols_   int64
 	Stride_ int64
+}
+
+type gpu_Matrix___ struct {
+	Data_   []float64
+	Rows_   int64
+	Cols_   int64
+	Stride_ int64
+}
+
+func quadsAlongPlain(grid_ backend.Grid, lo, hi int, args []backend.Arg) error {
+	return gpu.RunGroups(grid_, lo, hi, func(it gpu.Item) {
+		quadsAlong(it, gpu.Matrix[uint8]{Data: support.Matrix[uint8](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[int32]{Data: support.Matrix[int32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())})
+	})
+}
+
+func quadsAlongGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	a_ := gpu_Matrix{Data_: support.Matrix[uint8](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	c_ := gpu_Matrix_{Data_: support.Matrix[int32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	s1 := int64(grid.Groups[1]) * n1
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		more := support.More(grid, i, hi)
+		i += more
+		for a1 := b1; a1 < c_.Rows_; a1 += s1 {
+			for a0 := b0; a0 < c_.Cols_; a0 += s0 {
+				e0, e1, e2 := min(a0+int64(1+more)*n0, c_.Cols_), min(a1+n1, c_.Rows_), b2+n2
+				for i2 := b2; i2 < e2; i2++ {
+					for i1 := a1; i1 < e1; i1++ {
+						for i0 := a0; i0 < e0; i0++ {
+							/*line bytes.go:79*/ i_ := i1
+							j_ := i0
+							var word_ uint32
+							h1 := a_.Data_
+							h2 := a_.Stride_
+							for t_, s_ := min(int64(4), a_.Cols_-(int64(4)*j_)), int64(0); s_ < t_; s_ = s_ + int64(1) {
+//line bytes.go:83
+								word_ = word_ | (uint32(h1[(i_*h2)+((int64(4)*j_)+s_)]) << (uint64((int64(8) * s_))))
+							}
+							c_.Data_[(i_*c_.Stride_)+j_] = int32(word_)
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:184
+	}
+	return nil
+}
+
+func quadsDownPlain(grid_ backend.Grid, lo, hi int, args []backend.Arg) error {
+	return gpu.RunGroups(grid_, lo, hi, func(it gpu.Item) {
+		quadsDown(it, gpu.Matrix[uint8]{Data: support.Matrix[uint8](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[int32]{Data: support.Matrix[int32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, int(args[10].Int64()))
+	})
+}
+
+func quadsDownGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	a_ := gpu_Matrix{Data_: support.Matrix[uint8](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	c_ := gpu_Matrix_{Data_: support.Matrix[int32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	depth_ := args[10].Int64()
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	s1 := int64(grid.Groups[1]) * n1
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		more := support.More(grid, i, hi)
+		i += more
+		for a1 := b1; a1 < c_.Rows_; a1 += s1 {
+			e0, e1, e2 := b0+int64(1+more)*n0, min(a1+n1, c_.Rows_), b2+n2
+			for i2 := b2; i2 < e2; i2++ {
+				for i1 := a1; i1 < e1; i1++ {
+					for i0 := b0; i0 < e0; i0++ {
+						/*line bytes.go:92*/ words_ := (depth_ + int64(3)) / int64(4)
+						i_ := i1
+						top_ := support.Div(i_, words_) * depth_
+						/*line bytes.go:94*/ first_ := support.Rem(i_, words_) * int64(4)
+						for j_ := i0; j_ < c_.Cols_; j_ = j_ + s0 {
+							var word_ uint32
+							h1 := a_.Data_
+							h2 := a_.Stride_
+							for t_, s_ := min(int64(4), depth_-first_), int64(0); s_ < t_; s_ = s_ + int64(1) {
+//line bytes.go:98
+								word_ = word_ | (uint32(h1[(((top_+first_)+s_)*h2)+j_]) << (uint64((int64(8) * s_))))
+							}
+							c_.Data_[(i_*c_.Stride_)+j_] = int32(word_)
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:230
+	}
+	return nil
 }
 
 func matmulNaiveFloat32Plain(grid_ backend.Grid, lo, hi int, args []backend.Arg) error {
@@ -131,9 +238,9 @@ func matmulNaiveFloat32Plain(grid_ backend.Grid, lo, hi int, args []backend.Arg)
 }
 
 func matmulNaiveFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	a_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
-	b_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
-	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
+	a_ := gpu_Matrix__{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	b_ := gpu_Matrix__{Data_: support.Matrix[float32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	c_ := gpu_Matrix__{Data_: support.Matrix[float32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	s1 := int64(grid.Groups[1]) * n1
@@ -164,7 +271,7 @@ func matmulNaiveFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:168
+//line kernels_tandem.go:275
 	}
 	return nil
 }
@@ -176,9 +283,9 @@ func matmulNaiveFloat64Plain(grid_ backend.Grid, lo, hi int, args []backend.Arg)
 }
 
 func matmulNaiveFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	a_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
-	b_ := gpu_Matrix_{Data_: support.Matrix[float64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
-	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
+	a_ := gpu_Matrix___{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	b_ := gpu_Matrix___{Data_: support.Matrix[float64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	c_ := gpu_Matrix___{Data_: support.Matrix[float64](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	s1 := int64(grid.Groups[1]) * n1
@@ -209,7 +316,7 @@ func matmulNaiveFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:213
+//line kernels_tandem.go:320
 	}
 	return nil
 }
@@ -221,9 +328,9 @@ func matmulNaiveInt32Plain(grid_ backend.Grid, lo, hi int, args []backend.Arg) e
 }
 
 func matmulNaiveInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	a_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
-	b_ := gpu_Matrix__{Data_: support.Matrix[int32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
-	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
+	a_ := gpu_Matrix_{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	b_ := gpu_Matrix_{Data_: support.Matrix[int32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	c_ := gpu_Matrix_{Data_: support.Matrix[int32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	s1 := int64(grid.Groups[1]) * n1
@@ -254,7 +361,7 @@ func matmulNaiveInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:258
+//line kernels_tandem.go:365
 	}
 	return nil
 }
@@ -266,9 +373,9 @@ func matmulTiledFloat32Plain(grid_ backend.Grid, lo, hi int, args []backend.Arg)
 }
 
 func matmulTiledFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	a_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
-	b_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
-	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
+	a_ := gpu_Matrix__{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	b_ := gpu_Matrix__{Data_: support.Matrix[float32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	c_ := gpu_Matrix__{Data_: support.Matrix[float32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
 	n0, n1, n2 := int64(16), int64(16), int64(1)
 	var as_ [16][16]float32
 	var bs_ [16][16]float32
@@ -347,7 +454,7 @@ func matmulTiledFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 			}
 			/*line textbook.go:45*/ top_ = top_ + (int64(grid.Groups[1]) * int64(16))
 		}
-//line kernels_tandem.go:351
+//line kernels_tandem.go:458
 	}
 	return nil
 }
@@ -359,9 +466,9 @@ func matmulTiledFloat64Plain(grid_ backend.Grid, lo, hi int, args []backend.Arg)
 }
 
 func matmulTiledFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	a_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
-	b_ := gpu_Matrix_{Data_: support.Matrix[float64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
-	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
+	a_ := gpu_Matrix___{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	b_ := gpu_Matrix___{Data_: support.Matrix[float64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	c_ := gpu_Matrix___{Data_: support.Matrix[float64](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
 	n0, n1, n2 := int64(16), int64(16), int64(1)
 	var as_ [16][16]float64
 	var bs_ [16][16]float64
@@ -440,7 +547,7 @@ func matmulTiledFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 			}
 			/*line textbook.go:45*/ top_ = top_ + (int64(grid.Groups[1]) * int64(16))
 		}
-//line kernels_tandem.go:444
+//line kernels_tandem.go:551
 	}
 	return nil
 }
@@ -452,9 +559,9 @@ func matmulTiledInt32Plain(grid_ backend.Grid, lo, hi int, args []backend.Arg) e
 }
 
 func matmulTiledInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	a_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
-	b_ := gpu_Matrix__{Data_: support.Matrix[int32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
-	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
+	a_ := gpu_Matrix_{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	b_ := gpu_Matrix_{Data_: support.Matrix[int32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	c_ := gpu_Matrix_{Data_: support.Matrix[int32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
 	n0, n1, n2 := int64(16), int64(16), int64(1)
 	var as_ [16][16]int32
 	var bs_ [16][16]int32
@@ -533,7 +640,7 @@ func matmulTiledInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 			}
 			/*line textbook.go:45*/ top_ = top_ + (int64(grid.Groups[1]) * int64(16))
 		}
-//line kernels_tandem.go:537
+//line kernels_tandem.go:644
 	}
 	return nil
 }
@@ -545,8 +652,8 @@ func transposeNaiveFloat32Plain(grid_ backend.Grid, lo, hi int, args []backend.A
 }
 
 func transposeNaiveFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	a_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
-	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	a_ := gpu_Matrix__{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	c_ := gpu_Matrix__{Data_: support.Matrix[float32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	s1 := int64(grid.Groups[1]) * n1
@@ -569,7 +676,7 @@ func transposeNaiveFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) 
 				}
 			}
 		}
-//line kernels_tandem.go:573
+//line kernels_tandem.go:680
 	}
 	return nil
 }
@@ -581,8 +688,8 @@ func transposeNaiveFloat64Plain(grid_ backend.Grid, lo, hi int, args []backend.A
 }
 
 func transposeNaiveFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	a_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
-	c_ := gpu_Matrix_{Data_: support.Matrix[float64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	a_ := gpu_Matrix___{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	c_ := gpu_Matrix___{Data_: support.Matrix[float64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	s1 := int64(grid.Groups[1]) * n1
@@ -605,7 +712,7 @@ func transposeNaiveFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) 
 				}
 			}
 		}
-//line kernels_tandem.go:609
+//line kernels_tandem.go:716
 	}
 	return nil
 }
@@ -617,8 +724,8 @@ func transposeNaiveInt32Plain(grid_ backend.Grid, lo, hi int, args []backend.Arg
 }
 
 func transposeNaiveInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	a_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
-	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	a_ := gpu_Matrix_{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	c_ := gpu_Matrix_{Data_: support.Matrix[int32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	s1 := int64(grid.Groups[1]) * n1
@@ -641,52 +748,52 @@ func transposeNaiveInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:645
+//line kernels_tandem.go:752
 	}
 	return nil
 }
 
 func gpu_scale(alpha_ float32, x_ float32) float32 {
 	/*line textbook.go:10*/ return float32(alpha_ * x_)
-//line kernels_tandem.go:652
+//line kernels_tandem.go:759
 }
 
 func gpu_scale_(alpha_ float64, x_ float64) float64 {
 	/*line textbook.go:10*/ return float64(alpha_ * x_)
-//line kernels_tandem.go:657
+//line kernels_tandem.go:764
 }
 
 func gpu_scale__(alpha_ int32, x_ int32) int32 {
 	/*line textbook.go:10*/ return alpha_ * x_
-//line kernels_tandem.go:662
+//line kernels_tandem.go:769
 }
 
 func gpu_add(x_ float32, y_ float32) float32 {
 	/*line textbook.go:13*/ return x_ + y_
-//line kernels_tandem.go:667
+//line kernels_tandem.go:774
 }
 
 func gpu_add_(x_ float64, y_ float64) float64 {
 	/*line textbook.go:13*/ return x_ + y_
-//line kernels_tandem.go:672
+//line kernels_tandem.go:779
 }
 
 func gpu_add__(x_ int32, y_ int32) int32 {
 	/*line textbook.go:13*/ return x_ + y_
-//line kernels_tandem.go:677
+//line kernels_tandem.go:784
 }
 
 func gpu_sub(x_ float32, y_ float32) float32 {
 	/*line textbook.go:16*/ return x_ - y_
-//line kernels_tandem.go:682
+//line kernels_tandem.go:789
 }
 
 func gpu_sub_(x_ float64, y_ float64) float64 {
 	/*line textbook.go:16*/ return x_ - y_
-//line kernels_tandem.go:687
+//line kernels_tandem.go:794
 }
 
 func gpu_sub__(x_ int32, y_ int32) int32 {
 	/*line textbook.go:16*/ return x_ - y_
-//line kernels_tandem.go:692
+//line kernels_tandem.go:799
 }

@@ -152,8 +152,8 @@ INLINE void multiply_step(T acc[TM][TN], const T *ar, const T *br) {
     #pragma unroll
     for (int walk = 0; walk < TM; walk++) {
       const int i = j / 2 % 2 ? TM - 1 - walk : walk;
-      acc[i][j] = MAC(ar[i], br[j], acc[i][j]);
-      acc[i][j + 1] = MAC(ar[i], br[j + 1], acc[i][j + 1]);
+      acc[i][j] = CHAIN(ar[i], br[j], acc[i][j]);
+      acc[i][j + 1] = CHAIN(ar[i], br[j + 1], acc[i][j + 1]);
     }
   }
 }

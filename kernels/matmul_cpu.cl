@@ -149,7 +149,7 @@ void matmul_cpu(const int m, const int n, const int k, const T alpha,
               for (int i = 0; i < TM; i++) {
                 const V av = (V)(ap[i][p]);
                 #pragma unroll
-                for (int v = 0; v < NV; v++) acc[i][v] = MAC(av, bv[v], acc[i][v]);
+                for (int v = 0; v < NV; v++) acc[i][v] = CHAIN(av, bv[v], acc[i][v]);
               }
             }
 

@@ -42,6 +42,11 @@
 #define LOCAL_VECTOR(p) (*(LOCALPTR VEC *)(p))
 
 #define TALL (BM > BN)
+#if TALL || !defined(BYTES) /* the bytes of A come first */
+#define XY(x, y, c) CHAIN(x, y, c)
+#else
+#define XY(x, y, c) CHAIN(y, x, c)
+#endif
 #if TALL
 #define LONG BM
 #define THIN BN
@@ -227,7 +232,7 @@ void matmul_thin(const int m, const int n, const int k, const T alpha,
             #pragma unroll
             for (int i = 0; i < ALONG; i++) {
               #pragma unroll
-              for (int j = 0; j < ACROSS; j++) acc[i][j] = MAC(xr[odd][i][e], yr[odd][j][e], acc[i][j]);
+              for (int j = 0; j < ACROSS; j++) acc[i][j] = XY(xr[odd][i][e], yr[odd][j][e], acc[i][j]);
             }
           }
         }

@@ -4,7 +4,7 @@
  *
  * The instruction adds the products of float64 in order: d = fma(a[i,p], b[p,j], d) for ascending
  * p, each rounded once, subnormals kept (PTX ISA, mma: "precision ... identical to that of .f64
- * fused multiply-add"; Khattak and Mikaitis, arXiv 2511.10909, validated it). That is the chain of
+ * fused multiply-add"; MMA-Sim, arXiv 2511.10909, validated it). That is the chain of
  * the contract. A probe asks each device whether it is so before this kernel is chosen.
  *
  * A group computes BM by BN elements of C, each of its warps of 32 work-items TM by TN of them.

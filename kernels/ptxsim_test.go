@@ -344,6 +344,11 @@ func runPTXShape[T element.Element](t *testing.T, k *simKernel, shape [3]int, l 
 		p.Items = number(t, k, "ITEMS")
 	}
 	g := grid(kernels.MatMulGrid(p, m, n))
+	if k.src.Macros["BYTES"] != "" {
+		beta = min(beta, 1)
+		args := kernels.MatMulArgs(nil, m, n, depth, 1, pa, pb, beta, pc)
+		return launchSim(k, g, args, pc, bytesReference(k.src, a, b, beta, out))
+	}
 	args := kernels.MatMulArgs(nil, m, n, depth, alpha, pa, pb, beta, pc)
 	if err := launchSim(k, g, args, pc, reference(alpha, a, b, beta, out)); err != nil || one {
 		return err
@@ -352,6 +357,29 @@ func runPTXShape[T element.Element](t *testing.T, k *simKernel, shape [3]int, l 
 	pc = place(t, k, out)
 	args = kernels.SubMulArgs[T](nil, kernels.Batch{}, m, n, depth, pa, pb, pc)
 	return launchSim(k, g, args, pc, chain(true, a, b, out))
+}
+
+// bytesReference is the product of words of four bytes by the definition, as numbers of T.
+func bytesReference[T element.Element](src *backend.Source, a, b array[T], beta T, c array[T]) array[T] {
+	c.data = slices.Clone(c.data)
+	out := c.from()
+	for i := range c.rows {
+		for j := range c.cols {
+			acc := int32(beta * out[i*c.stride+j])
+			for p := range a.cols {
+				x, y := int32(a.from()[i*a.stride+p]), int32(b.from()[p*b.stride+j])
+				for s := 0; s < 32; s += 8 {
+					left := int32(int8(x >> s))
+					if src.Macros["BYTES"] == "2" {
+						left = int32(uint8(x >> s))
+					}
+					acc += left * int32(int8(y>>s))
+				}
+			}
+			out[i*c.stride+j] = T(acc)
+		}
+	}
+	return c
 }
 
 // number is the value of a kernel's macro.

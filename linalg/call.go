@@ -175,7 +175,9 @@ func directProduct[T Element](ctx context.Context, s *Session, r *request[T], c,
 	if ctx.Done() != nil && p.m > p.piece(&s.info) { // it may end before the product does
 		return false, nil
 	}
-	if r.chain {
+	if r.bytes != noBytes {
+		quadsProduct(p, any(r).(*request[int32]))
+	} else if r.chain {
 		host.Update(r.alpha < 0, p.m, p.n, p.k, a.Data, a.Stride, b.Data, b.Stride, c.Data, c.Stride)
 	} else {
 		host.GemmTrans(r.tA != blas.NoTrans, r.tB != blas.NoTrans, p.m, p.n, p.k, T(r.alpha), a.Data, a.Stride,

@@ -10,8 +10,8 @@
 // ("cuda:0+cuda:1+cpu", "gpus") share the work. Matrices may be larger than a device with memory of
 // its own: they go through it in parts.
 //
-// Weights are often stored as float16 or bfloat16: [MatMulMixed] takes them. [MatMulComplex] takes
-// complex numbers.
+// Weights are often stored as float16 or bfloat16: [MatMulMixed] takes them. [MatMulInt8] takes
+// int8 and uint8, and adds in int32. [MatMulComplex] takes complex numbers.
 //
 // # Device arrays
 //
@@ -20,8 +20,8 @@
 // prints its elements, shortened where they are many. The receiver is the destination, as in gonum.
 // [Array.GemmBatched] is many products of one shape in one launch. [Array.AddMul] and
 // [Array.SubMul] continue the chains of C, so that a product may be done in parts. [Array.View] is
-// a host copy that gonum's functions read. Arrays of other elements, such as uint8 or a struct, are
-// for kernels of one's own.
+// a host copy that gonum's functions read. Arrays of int8 and uint8 are multiplied by
+// [GemmInt8Arrays]; those of other elements, such as a struct, are for kernels of one's own.
 //
 // # Factorizations
 //

@@ -48,6 +48,16 @@ func ExampleMatMulMixed() {
 	// Output: [1.3 2.0333984]
 }
 
+// Quantized numbers are multiplied and added exactly.
+func ExampleMatMulInt8() {
+	x := linalg.NewMatrix(1, 3, []uint8{255, 1, 2})
+	weights := linalg.NewMatrix(3, 2, []int8{127, -128, 3, 4, 5, 6})
+	y, err := linalg.MatMulInt8(x, weights)
+	check(err)
+	fmt.Println(y.Data)
+	// Output: [32398 -32624]
+}
+
 // A rotation by 90 degrees, twice, is one by 180.
 func ExampleMatMulComplex() {
 	a := linalg.NewMatrix(2, 2, []complex128{1i, 0, 0, 1i})

@@ -19,6 +19,8 @@ type update struct {
 	chain       bool
 
 	transA, transB bool // the kernel reads operands that are transposed in memory
+
+	bytes byteKind // elements of A and B are words of four bytes
 }
 
 // addMul and subMul are the updates of AddMul and SubMul.
@@ -58,7 +60,7 @@ func (c *array) gemm(ctx context.Context, count int, tA blas.Transpose, a *array
 	case x.sharedB && !x.sharedA && tA == blas.NoTrans: // one tall product
 		x.count, x.m = 1, c.rows
 	}
-	if x.count == 1 {
+	if x.count == 1 && u.bytes != uint8Bytes { // whose A is no B
 		c, tA, a, tB, b = turnVectors(c, tA, a, tB, b)
 		x.m, x.n = c.rows, c.cols
 	}
@@ -187,7 +189,7 @@ func (c *array) multiply(ctx context.Context, typ element.Type, x batch, steps k
 			return err
 		}
 		n := min(most, all-i)
-		key := planKey{op: productKernel{}, typ: typ, m: x.m, n: x.n, k: x.k, count: most}
+		key := planKey{op: productKernel{u.bytes}, typ: typ, m: x.m, n: x.n, k: x.k, count: most}
 		if x.count == 1 {
 			key.m, key.count = n, 1
 		}

@@ -43,8 +43,10 @@ func operationOf[T Element](k operationKernel) operation[T] {
 		return transposition[T]{}
 	case elementwiseKernel:
 		return elementwise[T]{elementwiseKernel: k}
+	case productKernel:
+		return product[T]{k}
 	}
-	return product[T]{}
+	panic("unreachable")
 }
 
 // An operationKernel gives the kernel of an operation and its grid, for the shape of key on a
@@ -62,10 +64,13 @@ type dividedOperation[T Element] interface {
 // product is alpha*op(A)*op(B) + beta*C, or C + alpha*A*B in chains from C.
 type product[T Element] struct{ productKernel }
 
-type productKernel struct{}
+type productKernel struct{ bytes byteKind }
 
-func (productKernel) choose(key planKey, info *backend.Info) (*backend.Source, backend.Grid) {
+func (o productKernel) choose(key planKey, info *backend.Info) (*backend.Source, backend.Grid) {
 	p := tuning.ChooseMatMulBatch(info, key.typ, key.count, key.m, key.n, key.k)
+	if o.bytes != noBytes {
+		return kernels.MatMulBytes(info, p, o.bytes == uint8Bytes), kernels.MatMulBatchGrid(p, key.count, key.m, key.n)
+	}
 	return kernels.MatMul(key.typ, p), kernels.MatMulBatchGrid(p, key.count, key.m, key.n)
 }
 
@@ -105,6 +110,7 @@ func (product[T]) step(x *call[T], k int, c, a, b *array) error {
 	case x.chain || k > 0:
 		u = addMul
 	}
+	u.bytes = x.bytes
 	return c.gemm(context.Background(), 1, blas.NoTrans, a, blas.NoTrans, b, u)
 }
 

@@ -20,7 +20,7 @@ func TestShowBuiltIn(t *testing.T) {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
-	fails(t, "../../kernels", 1, "has no PTX of a kernel nothing; it has that of matmulNaive_float32, ",
+	fails(t, "../../kernels", 1, "has no PTX of a kernel nothing; it has that of quadsAlong_kernel, ",
 		"kernels", "--show", "nothing", "../../kernels")
 	dir := t.TempDir()
 	fails(t, dir, 1, " has no PTX of kernels", "kernels", "--show", "nothing", dir)

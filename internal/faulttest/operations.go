@@ -23,6 +23,7 @@ type Operation struct {
 // Operations are all that linalg does with a device.
 var Operations = []Operation{
 	{"products", products},
+	{"bytes", productsOfBytes},
 	{"elementwise", elementwise},
 	{"registered", registered},
 	UserKernel,
@@ -79,6 +80,43 @@ func freeAll(err *error, all ...freer) {
 	for _, f := range all {
 		*err = errors.Join(*err, f.Free())
 	}
+}
+
+// productsOfBytes: GemmInt8Arrays, which makes words of both operands, and GemmInt8Context.
+func productsOfBytes(s *linalg.Session) (out []float32, err error) {
+	a, b := linalg.NewMatrix[uint8](5, 7, nil), linalg.NewMatrix[int8](7, 6, nil)
+	for i := range b.Data {
+		a.Data[i%35], b.Data[i] = uint8(40*i), int8(90*i)
+	}
+	x, err := linalg.Upload(s, a)
+	if err != nil {
+		return nil, err
+	}
+	defer freeAll(&err, x)
+	y, err := linalg.Upload(s, b)
+	if err != nil {
+		return nil, err
+	}
+	defer freeAll(&err, y)
+	z, err := linalg.NewArray[int32](s, 5, 6)
+	if err != nil {
+		return nil, err
+	}
+	defer freeAll(&err, z)
+	if err := linalg.GemmInt8Arrays(1, blas.NoTrans, x, blas.NoTrans, y, 0, z); err != nil {
+		return nil, err
+	}
+	c, err := z.Download()
+	if err != nil {
+		return nil, err
+	}
+	if err := linalg.GemmInt8Context(context.Background(), s, blas.NoTrans, a, blas.NoTrans, b, 1, c); err != nil {
+		return nil, err
+	}
+	for _, v := range c.Data {
+		out = append(out, float32(v))
+	}
+	return out, nil
 }
 
 // products: Upload, NewArray, Mul, SubMul, Gemm with both operands transposed, Slice, CopyTo,

@@ -41,6 +41,23 @@ func gemmI32AVX2(
 	zero bool, next *int32)
 
 //go:noescape
+func gemmPairsAVX2(
+	rows, cols, kc int, a *int32, aRow, aStep int, b *int32, bStep int, c *int32, ldc int,
+	zero bool, next *int32)
+
+//go:noescape
+func pairsAlongI8AVX2(dst, src unsafe.Pointer, n int)
+
+//go:noescape
+func pairsAlongU8AVX2(dst, src unsafe.Pointer, n int)
+
+//go:noescape
+func pairsDownI8AVX2(dst, src, next unsafe.Pointer, n int)
+
+//go:noescape
+func pairsDownU8AVX2(dst, src, next unsafe.Pointer, n int)
+
+//go:noescape
 func finishF32AVX512(
 	rows, cols int, alpha float32, acc *float32, ldacc int, beta float32, c *float32, ldc int, readC bool)
 
@@ -104,6 +121,21 @@ func nativeI32() []*microKernel[int32] {
 			"avx2", 6, 16, gemmI32AVX2, finishI32AVX2, packAVX2, transposeNativeHalf,
 			4, 256, 1536, 480,
 		})
+}
+
+// nativeBytes is the kernel for products of bytes, int16 in pairs.
+func nativeBytes(bool) *bytesKernel {
+	if !hasAVX2 {
+		return nil
+	}
+	k := &bytesKernel{
+		microKernel: &microKernel[int32]{
+			"avx2", 6, 16, gemmPairsAVX2, finishI32AVX2, packAVX2, transposeNativeHalf, 4, 512, 768, 480,
+		}, width: 2,
+	}
+	k.along[0], k.along[1] = pairsAlongI8AVX2, pairsAlongU8AVX2
+	k.down[0], k.down[1] = pairsDownI8AVX2, pairsDownU8AVX2
+	return k
 }
 
 // available is those of the two that this processor can run.

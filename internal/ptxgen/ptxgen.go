@@ -52,13 +52,16 @@ func Flags() []string {
 }
 
 // TargetOf is what the PTX of s is compiled for: [Target], or the first that has the matrix
-// instruction that s is for.
+// instruction that s is for, or products of four bytes.
 func TargetOf(s *backend.Source) string {
 	switch s.Macros["UM"] {
 	case "8":
 		return "sm_80"
 	case "16":
 		return "sm_90"
+	}
+	if s.Macros["BYTES"] != "" {
+		return "sm_61"
 	}
 	return Target
 }
@@ -69,13 +72,13 @@ func Takes(arch int, s *backend.Source) bool {
 	return arch >= least
 }
 
-// unitFlags are the flags more of a source with a matrix instruction.
+// unitFlags are the flags more of a source for another target.
 func unitFlags(s *backend.Source) []string {
 	target := TargetOf(s)
 	if target == Target {
 		return nil
 	}
-	feature := map[string]string{"sm_80": "+ptx70", "sm_90": "+ptx78"}[target]
+	feature := map[string]string{"sm_61": "+ptx50", "sm_80": "+ptx70", "sm_90": "+ptx78"}[target]
 	return []string{"-march=" + target, "-Xclang", "-target-feature", "-Xclang", feature}
 }
 

@@ -97,5 +97,9 @@ func PTXSources() map[string]*backend.Source {
 			add(kernels.Transpose(t, p))
 		}
 	}
+	for _, p := range ruled(builtin.MatMul, gpu, element.Int32) {
+		add(kernels.MatMulBytes(gpu, p, false))
+		add(kernels.MatMulBytes(gpu, p, true))
+	}
 	return all
 }

@@ -19,6 +19,12 @@ var Code_matmulnaive support.Natives
 //go:embed code_matmultiled_amd64.zip
 var Code_matmultiled support.Natives
 
+//go:embed code_quadsalong_amd64.zip
+var Code_quadsalong support.Natives
+
+//go:embed code_quadsdown_amd64.zip
+var Code_quadsdown support.Natives
+
 //go:embed code_scale_amd64.zip
 var Code_scale support.Natives
 

@@ -7,4 +7,4 @@ package nativecode
 import "github.com/tandem-gpu/tandem/gpu/support"
 
 // There is no code here.
-var Code_add, Code_matmulnaive, Code_matmultiled, Code_scale, Code_sub, Code_transposenaive support.Natives
+var Code_add, Code_matmulnaive, Code_matmultiled, Code_quadsalong, Code_quadsdown, Code_scale, Code_sub, Code_transposenaive support.Natives

@@ -386,6 +386,9 @@ func (d *decoder) dot() error {
 		return d.unknown()
 	}
 	d.mods = nil
+	if err := d.needs(61); err != nil {
+		return err
+	}
 	in.imm |= a | b<<1
 	return d.uniform(in, b32, 3)
 }

@@ -102,3 +102,15 @@ func TestMMAFaults(t *testing.T) {
 		}
 	}
 }
+
+// Instructions are for the GPUs that have them.
+func TestDotNeedsTarget(t *testing.T) {
+	const text = ".version 7.0\n.target %s\n.address_size 64\n.visible .entry k() {\n.reg .b32 %%r<4>;\n" +
+		"mov.u32 %%r1, 1;\ndp4a.u32.s32 %%r0, %%r1, %%r1, %%r1;\nret;\n}\n"
+	for target, want := range map[string]string{"sm_60": "dp4a needs .target sm_61 or higher", "sm_61": ""} {
+		_, err := New(Config{Arch: 90}).Load(fmt.Appendf(nil, text, target))
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", target, err, want)
+		}
+	}
+}

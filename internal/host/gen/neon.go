@@ -7,12 +7,19 @@ type neonKernel struct {
 	name, elem string
 	size       int    // bytes of an element
 	lanes      string // arrangement of a register
+	// multiply is a multiplication and an addition that the assembler does not have, of the
+	// broadcast and B's register, in this order; its name is for the comment.
+	multiply uint32
+	comment  string
 }
 
 var neonKernels = []neonKernel{
-	{"gemmF32NEON", "float32", 4, "S4"},
-	{"gemmF64NEON", "float64", 8, "D2"},
-	{"gemmI32NEON", "int32", 4, "S4"},
+	{"gemmF32NEON", "float32", 4, "S4", 0, ""},
+	{"gemmF64NEON", "float64", 8, "D2", 0, ""},
+	{"gemmI32NEON", "int32", 4, "S4", 0x4EA09400, "MLA V%d.S4, V%d.S4, V%d.S4"},
+	// words of four bytes
+	{"gemmI8SDOT", "int32", 4, "S4", 0x4E809400, "SDOT V%d.B16, V%d.B16, V%d.S4"},
+	{"gemmU8USDOT", "int32", 4, "S4", 0x4E809C00, "USDOT V%[2]d.B16, V%[1]d.B16, V%[3]d.S4"},
 }
 
 // neon writes a kernel. The tile takes V0 to V23, B's row V24 to V27, and broadcasts V28 to V31 in
@@ -59,8 +66,8 @@ func (w *writer) neon(k neonKernel) {
 		w.op("VLD1R.P (R%d)(R7), [V%d.%s]", 10+row, splat, k.lanes)
 		for v := range vectors {
 			acc := row*vectors + v
-			if k.elem == "int32" { // the assembler has no MLA
-				w.op("WORD $0x%08X // MLA V%d.S4, V%d.S4, V%d.S4", 0x4EA09400|splat<<16|(24+v)<<5|acc, splat, 24+v, acc)
+			if k.multiply != 0 {
+				w.op("WORD $0x%08X // "+k.comment, k.multiply|uint32((24+v)<<16|splat<<5|acc), 24+v, splat, acc)
 			} else {
 				w.op("VFMLA V%d.%s, V%d.%s, V%d.%s", splat, k.lanes, 24+v, k.lanes, acc, k.lanes)
 			}

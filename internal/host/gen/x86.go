@@ -10,7 +10,7 @@ type x86Kernel struct {
 	reg              string // register name without its number
 	load, splat      string
 	masked           string // load and store under a mask
-	mul, add, mulAdd string // mulAdd is empty for int32: multiply, then add
+	mul, add, mulAdd string // mulAdd is empty for integers: multiply, then add
 	xor              string
 }
 
@@ -33,6 +33,11 @@ var x86Kernels = []x86Kernel{
 		"VMOVUPD", "VBROADCASTSD", "VMASKMOVPD", "VMULPD", "VADDPD", "VFMADD231PD", "VPXOR",
 	},
 	{"I32AVX2", "int32", 4, 6, 2, "Y", "VMOVDQU", "VBROADCASTSS", "VPMASKMOVD", "VPMULLD", "VPADDD", "", "VPXOR"},
+}
+
+// pairKernel multiplies words of two int16, and adds both products to an int32.
+var pairKernel = x86Kernel{
+	"PairsAVX2", "int32", 4, 6, 2, "Y", "VMOVDQU", "VPBROADCASTD", "VPMASKMOVD", "VPMADDWD", "VPADDD", "", "VPXOR",
 }
 
 func (k x86Kernel) avx512() bool { return k.reg == "Z" }

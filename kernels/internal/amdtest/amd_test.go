@@ -218,6 +218,11 @@ func sources(info *backend.Info, types []element.Type) (all []*backend.Source) {
 		for _, p := range append(tuning.OfferedMatMul(info, t), tuning.ThinMatMul(info, t)...) {
 			all = append(all, kernels.MatMul(t, p))
 		}
+		if t == element.Int32 {
+			for _, p := range tuning.OfferedMatMul(info, t) {
+				all = append(all, kernels.MatMulBytes(info, p, false), kernels.MatMulBytes(info, p, true))
+			}
+		}
 		for _, p := range tuning.OfferedTranspose(info, t) {
 			all = append(all, kernels.Transpose(t, p))
 		}

@@ -1,0 +1,122 @@
+package host
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// eachBytesKernel calls f for this processor, and for one that has int32 alone.
+func eachBytesKernel(t *testing.T, f func(t *testing.T)) {
+	t.Run("best", f)
+	t.Run("int32", func(t *testing.T) {
+		wordsAllowed = false
+		defer func() { wordsAllowed = true }()
+		f(t)
+	})
+}
+
+// Products of bytes are those of the definition: for all transpositions, off every tile and block,
+// with gaps and guards, at the ends of the types, and where int32 wraps.
+func TestGemmBytes(t *testing.T) {
+	eachBytesKernel(t, func(t *testing.T) {
+		testGemmBytes[int8](t)
+		testGemmBytes[uint8](t)
+	})
+}
+
+func testGemmBytes[A Byte](t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	shapes := [][3]int{
+		{1, 1, 1},
+		{5, 7, 23},
+		{6, 16, 2},
+		{7, 17, 3},
+		{12, 32, 64},
+		{61, 67, 129},
+		{3, 2, 2051},
+		{20, 20, 0},
+		{0, 3, 4},
+		{3, 0, 4},
+	}
+	if !testing.Short() {
+		shapes = append(shapes, [][3]int{
+			{200, 3, 300}, {3, 200, 301}, {2, 500, 700}, {50, 60, 2051}, {3, 2, 100000}, {33, 4100, 5}, {4100, 33, 6},
+		}...)
+	}
+	for _, shape := range shapes {
+		m, n, k := shape[0], shape[1], shape[2]
+		for i := range 8 {
+			transA, transB, add := i&1 != 0, i&2 != 0, i&4 != 0
+			a, lda := byteOperand[A](rng, transA, m, k)
+			b, ldb := byteOperand[int8](rng, transB, k, n)
+			ldc := n + i%3
+			c := make([]int32, m*ldc+5)
+			for i := range c {
+				c[i] = [...]int32{1<<31 - 1, -1 << 31, 77}[rng.IntN(3)]
+			}
+			want, other := slices.Clone(c), slices.Clone(c)
+			GemmBytesReference(transA, transB, m, n, k, a, lda, b, ldb, add, want, ldc)
+			GemmBytes(transA, transB, m, n, k, a, lda, b, ldb, add, c, ldc)
+			name := fmt.Sprintf("%T %v trans %v %v add %v", *new(A), shape, transA, transB, add)
+			if !slices.Equal(c, want) {
+				t.Fatalf("%s: wrong", name)
+			}
+			if k == 0 || m == 0 || n == 0 {
+				continue
+			}
+			count, quads := (k+3)/4, &bytesKernel{width: 4}
+			x, y := make([]int32, m*count), make([]int32, count*n)
+			ldx, along := byteMatrix[A]{a, lda, !transA}.words(quads, 0, m, 0, k, x)
+			ldy, down := byteMatrix[int8]{b, ldb, transB}.words(quads, 0, n, 0, k, y)
+			GemmQuads(kindOf[A]() == 1, !along, down, m, n, count, x, ldx, y, ldy, add, other, ldc)
+			if !slices.Equal(other, want) {
+				t.Fatalf("%s: wrong by words of four", name)
+			}
+		}
+	}
+}
+
+// byteOperand is an op(M) of rows by cols, many of whose elements are the ends of the type.
+func byteOperand[E Byte](rng *rand.Rand, trans bool, rows, cols int) (data []E, ld int) {
+	if trans {
+		rows, cols = cols, rows
+	}
+	ld = cols + rng.IntN(3)
+	data = make([]E, rows*ld)
+	for i := range data {
+		data[i] = E(rng.Uint32())
+		if rng.IntN(2) == 0 {
+			data[i] = [...]E{0x7f, E(1) << 7, ^E(0)}[rng.IntN(3)]
+		}
+	}
+	return data, ld
+}
+
+func BenchmarkGemmBytes(b *testing.B) {
+	for _, n := range []int{64, 128, 256, 512, 1024, 2048} {
+		for _, trans := range []bool{false, true} {
+			b.Run(fmt.Sprintf("%d/trans%v", n, trans), func(b *testing.B) {
+				x, y, c := make([]uint8, n*n), make([]int8, n*n), make([]int32, n*n)
+				for i := range x {
+					x[i], y[i] = uint8(i*7), int8(i*13)
+				}
+				for b.Loop() {
+					GemmBytes(false, trans, n, n, n, x, n, y, n, false, c, n)
+				}
+				b.ReportMetric(2*float64(n)*float64(n)*float64(n)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GOP/s")
+			})
+		}
+		b.Run(fmt.Sprintf("%d/float32", n), func(b *testing.B) {
+			x, y, c := make([]float32, n*n), make([]float32, n*n), make([]float32, n*n)
+			for i := range x {
+				x[i], y[i] = float32(i%17), float32(i%13)
+			}
+			for b.Loop() {
+				Gemm(n, n, n, 1, x, n, y, n, 0, c, n)
+			}
+			b.ReportMetric(2*float64(n)*float64(n)*float64(n)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GOP/s")
+		})
+	}
+}
