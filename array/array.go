@@ -21,7 +21,7 @@ type (
 	BFloat16 = linalg.BFloat16
 )
 
-// Half is the numbers of 16 bits, which are only stored: copied, and converted from and to float32.
+// Half is the numbers of 16 bits, which are only stored: copied and converted.
 type Half interface{ Float16 | BFloat16 }
 
 // An Array is linalg's.
@@ -48,7 +48,7 @@ func Value[T any](v T) Const[T] { return Const[T]{Value: v} }
 // Copy makes c a, which is repeated as any operand is. An array of another session, on whatever
 // device, goes through the host's memory, in parts where it is large, and Copy waits for that. For
 // arrays of other elements there is Convert.
-func Copy[T Element | bool | Half, A Arg[T]](c *Array[T], a A) error {
+func Copy[T Stored, A Arg[T]](c *Array[T], a A) error {
 	if from, ok := any(a).(*Array[T]); ok && c != nil && from != nil && from.Session() != c.Session() {
 		return copyAcross(c, from)
 	}
@@ -56,7 +56,7 @@ func Copy[T Element | bool | Half, A Arg[T]](c *Array[T], a A) error {
 }
 
 // copyAcross is Copy of an array of another session.
-func copyAcross[T Element | bool | Half](c, a *Array[T]) error {
+func copyAcross[T Stored](c, a *Array[T]) error {
 	rows, cols := c.Dims()
 	if r, k := a.Dims(); r != rows || k != cols {
 		m, err := a.Download()
@@ -80,11 +80,11 @@ func copyAcross[T Element | bool | Half](c, a *Array[T]) error {
 	return nil
 }
 
-//tandem:map float32 float64 int32 bool Float16 BFloat16
-func same[T Element | bool | Half](x T) T { return x }
+//tandem:map float32 float64 int32 bool Float16 BFloat16 int8 int16 int64 uint8 uint16 uint32 uint64
+func same[T Stored](x T) T { return x }
 
 // Fill makes all elements of c v.
-func Fill[T Element | bool | Half](c *Array[T], v T) error { return Copy(c, Value(v)) }
+func Fill[T Stored](c *Array[T], v T) error { return Copy(c, Value(v)) }
 
 // Range makes element k of c, counted along its rows, fma(k, step, start), where k is rounded to T:
 // of float32 those beyond 2^24 share theirs with others.

@@ -53,6 +53,20 @@ func bitsOf[T any](x T) uint64 {
 		return math.Float64bits(x)
 	case int32:
 		return uint64(uint32(x))
+	case int8:
+		return uint64(uint8(x))
+	case int16:
+		return uint64(uint16(x))
+	case int64:
+		return uint64(x)
+	case uint8:
+		return uint64(x)
+	case uint16:
+		return uint64(x)
+	case uint32:
+		return uint64(x)
+	case uint64:
+		return x
 	case Float16:
 		return uint64(x)
 	case BFloat16:

@@ -209,22 +209,9 @@ func otherMaps(m *mapTester) {
 	map1(m, "Copy", Copy[bool, b], same[bool])
 	map1(m, "Convert", Convert[float32, float64], func(x float64) float32 { return float32(x) })
 	map1(m, "Convert", Convert[float64, float32], func(x float32) float64 { return float64(x) })
-	map1(m, "Convert", Convert[float32, int32], func(x int32) float32 { return float32(x) })
-	map1(m, "Convert", Convert[float64, int32], func(x int32) float64 { return float64(x) })
-	map1(m, "Convert", Convert[int32, float32], func(x float32) int32 { return toInt(float64(x)) })
-	map1(m, "Convert", Convert[int32, float64], toInt)
-}
-
-func toInt(x float64) int32 {
-	switch {
-	case x != x:
-		return 0
-	case x >= math.MaxInt32:
-		return math.MaxInt32
-	case x <= math.MinInt32:
-		return math.MinInt32
-	}
-	return int32(x)
+	map1(m, "Convert", Convert[int32, float32], converted[int32, float32])
+	map1(m, "Convert", Convert[uint8, bool], converted[uint8, bool])
+	map1(m, "Convert", Convert[Float16, int32], converted[Float16, int32])
 }
 
 func TestMaps(t *testing.T) {

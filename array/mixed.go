@@ -53,7 +53,7 @@ func GemmMixed[C, A, B Single](c *Array[C], alpha float32, tA blas.Transpose, a 
 	if err := z.Gemm(alpha, tA, x, tB, y, beta); err != nil {
 		return err
 	}
-	return Convert(c, z)
+	return convert(halfConversions.Of(*new(C), float32(0)), c, z)
 }
 
 // widened is a as float32: a view of it, or an array of its shape to be freed, which has its
@@ -70,7 +70,7 @@ func widened[T Single](op, name string, a *Array[T], s *linalg.Session, read boo
 	if err != nil || !read {
 		return w, err
 	}
-	if err := Convert(w, a); err != nil {
+	if err := convert(halfConversions.Of(float32(0), *new(T)), w, a); err != nil {
 		w.Free()
 		return nil, err
 	}
