@@ -248,6 +248,20 @@ func (a *Array[T]) Download() (Matrix[T], error) {
 	return m, nil
 }
 
+// At is element (i, j), after the commands enqueued before. It blocks, for as long as a Download
+// takes to begin. It panics outside the array.
+func (a *Array[T]) At(i, j int) (v T, err error) {
+	m := NewMatrix[T](1, 1, nil)
+	err = a.Slice(i, i+1, j, j+1).CopyTo(m)
+	return m.Data[0], err
+}
+
+// Set makes v element (i, j), after the commands enqueued before. It blocks until v is copied. It
+// panics outside the array.
+func (a *Array[T]) Set(i, j int, v T) error {
+	return a.Slice(i, i+1, j, j+1).CopyFrom(NewMatrix(1, 1, []T{v}))
+}
+
 // chunkBytes is how much one copy moves at most, so that a copy can be cancelled and staging memory
 // stays small. Tests make it small.
 var chunkBytes int64 = 32 << 20
