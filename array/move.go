@@ -10,6 +10,7 @@ import (
 	"github.com/tandem-gpu/tandem/array/internal/sorting"
 	"github.com/tandem-gpu/tandem/array/internal/sums"
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/gpu"
 	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/linalg"
 )
@@ -206,6 +207,89 @@ func Eye[T Element](c *Array[T]) (err error) {
 		Fill(c.Slice(n, rows, 0, cols), 0))
 }
 
+// Tril makes c a below its diagonal k and on it, where j - i is at most k, and zeros above. c may be
+// a.
+func Tril[T Element](c, a *Array[T], k int) error { return triangle("Tril", c, a, k, 1) }
+
+// Triu makes c a above its diagonal k and on it, where j - i is at least k, and zeros below. c may
+// be a.
+func Triu[T Element](c, a *Array[T], k int) error { return triangle("Triu", c, a, k, -1) }
+
+func triangle[T Element](op string, c, a *Array[T], k int, sign int32) error {
+	s, rows, cols, err := sameDims(op, "c", c, "a", a)
+	if err != nil {
+		return err
+	}
+	if rows > math.MaxInt32/2 || cols > math.MaxInt32/2 {
+		return fmt.Errorf("%w: %s: c is %s, of more rows or columns than an int32 counts", linalg.ErrShape, op, c)
+	}
+	if rows == 0 || cols == 0 {
+		return nil
+	}
+	diagonal := int32(max(-rows, min(k, cols))) // all others are none, or all
+	return linalg.WithScratch(s, rows, 1, func(i *Array[int32]) error {
+		return linalg.WithScratch(s, 1, cols, func(j *Array[int32]) error {
+			return cmp.Or(Range(i, sign*diagonal, sign), Range(j, 0, sign), launchLower[T](s, c, a, i, j))
+		})
+	})
+}
+
+//tandem:map float32 float64 int32
+func lower[T Element](x T, i, j int32) T {
+	if j <= i {
+		return x
+	}
+	return 0
+}
+
+// Trace is the exact sum of the diagonal of a, rounded once; int32 wraps around. It waits for the
+// result.
+func Trace[T Element](a *Array[T]) (T, error) {
+	s, rows, cols, err := dims("Trace", "a", a)
+	if err != nil {
+		return 0, err
+	}
+	n := min(rows, cols)
+	if n <= 1 {
+		return Total(a.Slice(0, n, 0, n))
+	}
+	return number(s, func(c *Array[T]) error {
+		return linalg.WithScratch(s, 1, n, func(d *Array[T]) error { return cmp.Or(Diag(d, a), Sum(c, d)) })
+	})
+}
+
+// Kron makes c the Kronecker product of a, of m by n, and b, of p by q: element (i*p+k, j*q+l) is
+// the product of a's element (i, j) and b's element (k, l), rounded once. c has m*p by n*q elements
+// and shares none with a and b.
+func Kron[T Element](c, a, b *Array[T]) error {
+	rows, cols, err := pair("Kron", c, a)
+	if err == nil {
+		_, _, err = pair("Kron", c, b)
+	}
+	if err != nil {
+		return err
+	}
+	m, n := a.Dims()
+	p, q := b.Dims()
+	if m*p != rows || n*q != cols {
+		return fmt.Errorf("%w: Kron: c is %s, and must be %dx%d", linalg.ErrShape, c, m*p, n*q)
+	}
+	if rows == 0 || cols == 0 {
+		return nil
+	}
+	info := c.Session().Info()
+	return launchKron[T](c.Session(), kernels.ElementwiseGrid(&info, int64(rows), int64(cols)), c, a, b)
+}
+
+//tandem:kernel float32 float64 int32
+func kron[T Element](it gpu.Item, z, x, y gpu.Matrix[T]) {
+	for i := it.Global(1); i < z.Rows; i += it.GlobalSize(1) {
+		for j := it.Global(0); j < z.Cols; j += it.GlobalSize(0) {
+			z.Set(i, j, x.At(i/y.Rows, j/y.Cols)*y.At(i%y.Rows, j%y.Cols))
+		}
+	}
+}
+
 // place makes c the elements of a that m gives, and v elsewhere.
 func place[T Element](c, a *Array[T], m moves.Map, v T) error {
 	rows, cols := c.Dims()
@@ -249,8 +333,33 @@ func TakeRows[T Element](c, a *Array[T], index *Array[int32]) error {
 	if err := checkLength("TakeRows", "index", index, c.Session(), rows); err != nil {
 		return err
 	}
-	return byRows("TakeRows", c, index, "a", m, 0, func(bad *Array[int32]) error {
+	return byIndex("TakeRows", c, index, "a", "rows", m, 0, func(bad *Array[int32]) error {
 		return moveRows(c, a, index, bad, false)
+	})
+}
+
+// TakeCols makes column j of c column index[j] of a, of which it has the rows. index is a row or a
+// column with an element for each column of c. The rest is as for [TakeRows].
+func TakeCols[T Element](c, a *Array[T], index *Array[int32]) error {
+	rows, cols, err := pair("TakeCols", c, a)
+	if err != nil {
+		return err
+	}
+	m, n := a.Dims()
+	if m != rows {
+		return fmt.Errorf("%w: TakeCols: c is %s, and must have the rows of a, %s", linalg.ErrShape, c, a)
+	}
+	s := c.Session()
+	if err := checkLength("TakeCols", "index", index, s, cols); err != nil {
+		return err
+	}
+	return byIndex("TakeCols", c, index, "a", "columns", n, 0, func(bad *Array[int32]) error {
+		info := s.Info()
+		grid := kernels.ElementwiseGrid(&info, int64(rows), int64(cols))
+		if unsafe.Sizeof(*new(T)) == 8 {
+			return moves.LaunchCols[uint64](s, grid, wide(c), wide(a), index, bad)
+		}
+		return moves.LaunchCols[uint32](s, grid, narrow(c), narrow(a), index, bad)
 	})
 }
 
@@ -263,7 +372,7 @@ func PutRows[T Element](c, a *Array[T], index *Array[int32]) error {
 	if err != nil {
 		return err
 	}
-	return byRows("PutRows", c, index, "c", rows, rows, func(bad *Array[int32]) error {
+	return byIndex("PutRows", c, index, "c", "rows", rows, rows, func(bad *Array[int32]) error {
 		return moveRows(c, a, index, bad, true)
 	})
 }
@@ -279,7 +388,7 @@ func AddRows[T Element](c, a *Array[T], index *Array[int32]) error {
 	if err != nil {
 		return err
 	}
-	return byRows("AddRows", c, index, "c", rows, 0, func(bad *Array[int32]) error {
+	return byIndex("AddRows", c, index, "c", "rows", rows, 0, func(bad *Array[int32]) error {
 		return addRows(c, a, index, bad)
 	})
 }
@@ -311,9 +420,9 @@ func checkPut[T Element](op string, c, a *Array[T], index *Array[int32]) (rows i
 	return rows, checkLength(op, "index", index, c.Session(), m)
 }
 
-// byRows calls move, which does nothing where bad is above 0: where an element of index is no row
-// of an array that has so many, or, where rows are owned, is there twice.
-func byRows[T Element](op string, c *Array[T], index *Array[int32], of string, rows, owned int,
+// byIndex calls move, which does nothing where bad is above 0: where an element of index is no row,
+// or column, of an array that has so many, or, where rows are owned, is there twice.
+func byIndex[T Element](op string, c *Array[T], index *Array[int32], of, unit string, rows, owned int,
 	move func(bad *Array[int32]) error,
 ) error {
 	if overlap(index, c) {
@@ -339,12 +448,12 @@ func byRows[T Element](op string, c *Array[T], index *Array[int32], of string, r
 		if err != nil {
 			return err
 		}
-		if _, cols := c.Dims(); cols > 0 {
+		if height, width := c.Dims(); height > 0 && width > 0 {
 			if err := move(bad); err != nil {
 				return err
 			}
 		}
-		return badIndex(op, index, n, bad, of, rows)
+		return badIndex(op, index, n, bad, of, unit, rows)
 	})
 }
 
@@ -360,7 +469,7 @@ func moveRows[T Element](c, a *Array[T], index, bad *Array[int32], put bool) err
 }
 
 // badIndex waits, and is an error where an element of index, which has n, is bad.
-func badIndex(op string, index *Array[int32], n int, bad *Array[int32], of string, rows int) error {
+func badIndex(op string, index *Array[int32], n int, bad *Array[int32], of, unit string, rows int) error {
 	at, err := bad.Download()
 	if err != nil || at.Data[0] == 0 {
 		return err
@@ -373,7 +482,7 @@ func badIndex(op string, index *Array[int32], n int, bad *Array[int32], of strin
 	if x := int(v.Data[k]); x >= 0 && x < rows {
 		return argument(op, fmt.Sprintf("element %d of index is %d, which an element before it is", k, x))
 	}
-	return argument(op, fmt.Sprintf("element %d of index is %d, and %s has %d rows", k, v.Data[k], of, rows))
+	return argument(op, fmt.Sprintf("element %d of index is %d, and %s has %d %s", k, v.Data[k], of, rows, unit))
 }
 
 // Nonzero writes the numbers of the elements of mask that are true, counted by rows, to the first

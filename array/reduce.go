@@ -1,6 +1,7 @@
 package array
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -68,6 +69,66 @@ func deviation[T Float](op string, c, a *linalg.Array[T], ddof int, root bool) e
 	})
 }
 
+// Cov makes element (i, j) of c the covariance of rows i and j of a, which has as many rows as c has
+// rows and columns: with d = x - Mean, of the row, rounded, the exact sum of d[i,k]*d[j,k] over
+// n - ddof for n columns, rounded once. So the diagonal is Var. Where n is not above ddof it is
+// NaN. c shares no elements with a. The device needs float64. It takes twice the memory of a while
+// it runs, and goes over a once for each row.
+func Cov[T Float](c, a *Array[T], ddof int) error { return covariance("Cov", c, a, ddof) }
+
+// Corr makes element (i, j) of c the correlation of rows i and j of a: with v = Cov(a, 0) it is
+// v[i,j]/sqrt(v[i,i])/sqrt(v[j,j]), each step rounded, or the nearer of -1 and 1 where it is beyond
+// them; NaN where all elements of a row are equal. The rest is as for [Cov].
+func Corr[T Float](c, a *Array[T]) error {
+	if err := covariance("Corr", c, a, 0); err != nil {
+		return err
+	}
+	rows, _ := c.Dims()
+	if rows == 0 {
+		return nil
+	}
+	return linalg.WithScratch(c.Session(), rows, 1, func(column *Array[T]) error {
+		row, err := column.Reshape(1, rows)
+		return cmp.Or(err, Diag(column, c), Sqrt[T](column, column), Div[T](c, c, column), Div[T](c, c, row),
+			Clip[T](c, c, Value[T](-1), Value[T](1)))
+	})
+}
+
+func covariance[T Float](op string, c, a *Array[T], ddof int) error {
+	s, rows, cols, err := dims(op, "a", a)
+	if err == nil {
+		err = checkShape(op, "c", c, s, rows, rows)
+	}
+	switch {
+	case err != nil:
+		return err
+	case c.Overlaps(a):
+		return fmt.Errorf("%w: %s: c and a", linalg.ErrOverlap, op)
+	case ddof < 0:
+		return argument(op, fmt.Sprintf("ddof is %d, below 0", ddof))
+	case rows == 0:
+		return nil
+	}
+	over := uint64(max(0, cols-ddof))
+	return linalg.WithScratch(s, rows, cols, func(d *Array[T]) error {
+		return linalg.WithScratch(s, rows, cols, func(other *Array[T]) error {
+			mean := c.Slice(0, rows, 0, 1)
+			if err := cmp.Or(Mean(mean, a), Sub[T](d, a, mean)); err != nil {
+				return err
+			}
+			for i := range rows {
+				column := c.Slice(0, rows, i, i+1)
+				err := cmp.Or(Copy(other, d.Slice(i, i+1, 0, cols)),
+					sums.Enqueue(sums.Sum[T]{C: column, X: d, Y: other, Over: over}))
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	})
+}
+
 // Norm makes c the norms of a as of vectors: for kind 1 the exact sum of magnitudes, rounded once;
 // for 2 the square root of the exact sum of squares, rounded once; for +Inf the largest magnitude.
 // The norm of nothing is +0. Another kind is backend.ErrArgument.
@@ -118,6 +179,46 @@ func Total[T Element](a *linalg.Array[T]) (T, error) {
 		return 0, err
 	}
 	return number(a.Session(), func(c *linalg.Array[T]) error { return Sum(c, a) })
+}
+
+// Prod makes c the products of a, over what the shape of c says, as for [Sum]. With h the half of n
+// factors, rounded up, each factor k below n-h becomes its product with factor k+h, rounded, and h
+// are left, until there is one: the order is the same on every device. Over all, factors are
+// counted by rows. int32 wraps around. The product of nothing is 1. It takes the memory of a while
+// it runs.
+func Prod[T Element](c, a *Array[T]) error {
+	if err := checkReduction("Prod", c, a); err != nil {
+		return err
+	}
+	n := reduced(c, a)
+	m, k := c.Dims()
+	if n == 0 || m == 0 || k == 0 {
+		return Fill(c, 1)
+	}
+	rows, cols := a.Dims()
+	return linalg.WithScratch(c.Session(), rows, cols, func(x *Array[T]) error {
+		if err := Copy(x, a); err != nil {
+			return err
+		}
+		if m == 1 && k == 1 {
+			x = flat(x)
+		}
+		part := func(from, to int) *Array[T] {
+			if k > 1 {
+				return x.Slice(from, to, 0, k)
+			}
+			return x.Slice(0, m, from, to)
+		}
+		for left := n; left > 1; {
+			h := (left + 1) / 2
+			first := part(0, left-h)
+			if err := Mul(first, first, part(h, left)); err != nil {
+				return err
+			}
+			left = h
+		}
+		return Copy(c, part(0, 1))
+	})
 }
 
 // CumSum makes each element of c the exact sum of the elements of a in its row from the first up to

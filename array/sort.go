@@ -282,22 +282,60 @@ func between[T Float](x, y T, f float64) T {
 // elements of sorted, a row or a column, ascend; +0 and -0 are equal, and NaN is behind all
 // numbers.
 func SearchSorted[T Element](index *Array[int32], sorted, a *Array[T]) error {
-	s, rows, cols, err := dims("SearchSorted", "a", a)
+	return searchSorted("SearchSorted", index, sorted, a, before)
+}
+
+// SearchSortedRight makes each element of index how many elements of sorted are at or below that of
+// a: NumPy's side='right'. The rest is as for [SearchSorted].
+func SearchSortedRight[T Element](index *Array[int32], sorted, a *Array[T]) error {
+	return searchSorted("SearchSortedRight", index, sorted, a, upTo)
+}
+
+func searchSorted[T Element](op string, index *Array[int32], sorted, a *Array[T], what finding) error {
+	s, rows, cols, err := dims(op, "a", a)
 	if err == nil {
-		_, err = checkVector("SearchSorted", "sorted", sorted, s, 0)
+		_, err = checkVector(op, "sorted", sorted, s, 0)
 	}
 	if err == nil {
-		err = checkShape("SearchSorted", "index", index, s, rows, cols)
+		err = checkShape(op, "index", index, s, rows, cols)
 	}
 	switch {
 	case err != nil:
 		return err
 	case overlap(index, a):
-		return fmt.Errorf("%w: SearchSorted: index and a", linalg.ErrOverlap)
+		return fmt.Errorf("%w: %s: index and a", linalg.ErrOverlap, op)
 	case overlap(index, sorted):
-		return fmt.Errorf("%w: SearchSorted: index and sorted", linalg.ErrOverlap)
+		return fmt.Errorf("%w: %s: index and sorted", linalg.ErrOverlap, op)
 	}
-	return search(index, sorted, a, false)
+	return search(index, sorted, a, what)
+}
+
+// IsIn makes each element of mask, which has the shape of a, whether set, of any shape, has the
+// element of a. +0 and -0 are equal, and so are all NaN, as in [Unique]. It takes the memory of
+// [Sort] for set, and 8 bytes for each element of a.
+func IsIn[T Element](mask *Array[bool], a, set *Array[T]) error {
+	s, rows, cols, err := sameDims("IsIn", "a", a, "mask", mask)
+	if err == nil {
+		err = check("IsIn", "set", set, s)
+	}
+	if err != nil {
+		return err
+	}
+	m, n := set.Dims()
+	switch {
+	case m*n > math.MaxInt32:
+		return fmt.Errorf("%w: IsIn: set is %s, of more elements than an int32 counts", linalg.ErrShape, set)
+	case m*n == 0 || rows*cols == 0:
+		return Fill(mask, false)
+	}
+	return linalg.WithScratch(s, 1, m*n, func(sorted *Array[T]) error {
+		return linalg.WithScratch(s, rows, cols, func(from *Array[int32]) error {
+			return linalg.WithScratch(s, rows, cols, func(to *Array[int32]) error {
+				return cmp.Or(sortTo(sorted, set, 1, m*n, true), search(from, sorted, a, before),
+					search(to, sorted, a, upTo), Less(mask, from, to))
+			})
+		})
+	})
 }
 
 // Histogram makes element i of counts how many x of a have edges[i] <= x < edges[i+1], or, for the
@@ -329,7 +367,7 @@ func Histogram[T Element](counts *Array[int32], edges, a *Array[T]) error {
 	if err := checkEdges(edges); err != nil {
 		return err
 	}
-	return cmp.Or(counts.Sub(counts, counts), search(counts, edges, a, true))
+	return cmp.Or(counts.Sub(counts, counts), search(counts, edges, a, bins))
 }
 
 // checkEdges names the first of the edges that is not at or above the one before.
@@ -351,12 +389,22 @@ func checkEdges[T Element](edges *Array[T]) error {
 	return nil
 }
 
-func search[T Element](c *Array[int32], edges, a *Array[T], count bool) error {
+// A finding is what search makes of each element.
+type finding int
+
+const (
+	before finding = iota // how many edges are below it
+	upTo                  // how many are not above it
+	bins                  // one more in its bin
+)
+
+func search[T Element](c *Array[int32], edges, a *Array[T], what finding) error {
+	count, right := what == bins, what == upTo
 	switch {
 	case isNarrow(a):
-		return fromPacked(a, func(a *Array[T]) error { return search(c, edges, a, count) })
+		return fromPacked(a, func(a *Array[T]) error { return search(c, edges, a, what) })
 	case !count && isNarrow(c):
-		return toPacked(c, func(c *Array[int32]) error { return search(c, edges, a, count) })
+		return toPacked(c, func(c *Array[int32]) error { return search(c, edges, a, what) })
 	}
 	if count {
 		a = flat(a)
@@ -371,7 +419,7 @@ func search[T Element](c *Array[int32], edges, a *Array[T], count bool) error {
 	grid := backend.Grid2(min((cols+each-1)/each, most), min(rows, most), 256, 1)
 	o, is64 := orderOf[T](true)
 	if is64 {
-		return sorting.LaunchSearch[uint64](a.Session(), grid, c, wide(edges), wide(a), o, count)
+		return sorting.LaunchSearch[uint64](a.Session(), grid, c, wide(edges), wide(a), o, count, right)
 	}
-	return sorting.LaunchSearch[uint32](a.Session(), grid, c, narrow(edges), narrow(a), o, count)
+	return sorting.LaunchSearch[uint32](a.Session(), grid, c, narrow(edges), narrow(a), o, count, right)
 }

@@ -133,6 +133,20 @@ func Rows[E gpu.Unsigned](it gpu.Item, c, a gpu.Matrix[E], index gpu.Matrix[int3
 	}
 }
 
+// Cols makes column j of c column index[j] of a, unless an index is bad.
+//
+//tandem:kernel uint32 uint64
+func Cols[E gpu.Unsigned](it gpu.Item, c, a gpu.Matrix[E], index gpu.Matrix[int32], bad []int32) {
+	if bad[0] > 0 {
+		return
+	}
+	for i := it.Global(1); i < c.Rows; i += it.GlobalSize(1) {
+		for j := it.Global(0); j < c.Cols; j += it.GlobalSize(0) {
+			c.Set(i, j, a.At(i, at(index, j)))
+		}
+	}
+}
+
 // ends is the rows between which element i of index moves one.
 func ends(index gpu.Matrix[int32], i int, put bool) (from, to int) {
 	if put {

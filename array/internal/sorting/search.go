@@ -6,12 +6,12 @@ import "github.com/tandem-gpu/tandem/gpu"
 const bins = 1024
 
 // Search finds for each element of a how many of the edges, a row or a column in order, are before
-// it. With count it counts the elements in bins instead: bin i is from edge i to below edge i+1, to
-// which the last one extends.
+// it, or, with right, not behind it. With count it counts the elements in bins instead: bin i is
+// from edge i to below edge i+1, to which the last one extends.
 //
 //tandem:kernel uint32 uint64
 //tandem:group 256
-func Search[E gpu.Unsigned](it gpu.Item, c gpu.Matrix[int32], edges, a gpu.Matrix[E], o Order, count bool) {
+func Search[E gpu.Unsigned](it gpu.Item, c gpu.Matrix[int32], edges, a gpu.Matrix[E], o Order, count, right bool) {
 	t := gpu.Local[[bins]int32](it)
 	n := edges.Rows * edges.Cols
 	for i := it.Local(0); i < bins; i += it.LocalSize(0) {
@@ -21,7 +21,7 @@ func Search[E gpu.Unsigned](it gpu.Item, c gpu.Matrix[int32], edges, a gpu.Matri
 	for i := it.Global(1); i < a.Rows; i += it.GlobalSize(1) {
 		for j := it.Global(0); j < a.Cols; j += it.GlobalSize(0) {
 			x := o.key(uint64(a.Data[i*a.Stride+j]))
-			if !count {
+			if !count && !right {
 				c.Data[i*c.Stride+j] = int32(below(edges, n, x, o))
 				continue
 			}
@@ -30,6 +30,8 @@ func Search[E gpu.Unsigned](it gpu.Item, c gpu.Matrix[int32], edges, a gpu.Matri
 				at = below(edges, n, x+1, o)
 			}
 			switch {
+			case !count:
+				c.Data[i*c.Stride+j] = int32(at)
 			case at == 0 || at == n && x != o.key(uint64(edges.Data[(n-1)*step(edges)])):
 			case n-1 > bins:
 				gpu.AtomicAdd(&c.Data[(min(at, n-1)-1)*step(c)], 1)
