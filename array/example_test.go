@@ -53,3 +53,81 @@ func ExampleStream() {
 	// ⎡3  4  5  2  6  3⎤
 	// ⎣3  5  5  5  6  6⎦
 }
+
+// Arrays of slices: one dimension is a row, or, by name, a column, which is repeated.
+func ExampleFromRows() {
+	s, err := linalg.Open("cpu")
+	check(err)
+	defer s.Close()
+	x, err := array.FromRows(s, [][]float64{{1, 2, 3}, {4, 5, 6}})
+	check(err)
+	column, err := array.FromColumn(s, []float64{10, 20})
+	check(err)
+	check(array.Add(x, x, column))
+	check(x.Set(0, 0, -1))
+	last, err := x.At(1, 2)
+	check(err)
+	fmt.Printf("%v\n%v\n", x, last)
+	// Output:
+	// ⎡-1  12  13⎤
+	// ⎣24  25  26⎦
+	// 26
+}
+
+// Integers wrap, and floats become the nearest integer that there is.
+func ExampleConvert() {
+	s, err := linalg.Open("cpu")
+	check(err)
+	defer s.Close()
+	x, err := array.FromSlice(s, []float32{-1, 2.7, 300})
+	check(err)
+	bytes, err := array.Zeros[uint8](s, 1, 3)
+	check(err)
+	check(array.Convert(bytes, x))
+	whole, err := bytes.Download()
+	check(err)
+	integers, err := array.FromSlice(s, []int32{-1, 2, 300})
+	check(err)
+	check(array.Convert(bytes, integers))
+	low, err := bytes.Download()
+	check(err)
+	fmt.Println(whole.Data, low.Data)
+	// Output:
+	// [0 2 255] [255 2 44]
+}
+
+// The covariances of two variables, a row each.
+func ExampleCov() {
+	s, err := linalg.Open("cpu")
+	check(err)
+	defer s.Close()
+	x, err := array.FromRows(s, [][]float64{{1, 2, 3}, {6, 4, 2}})
+	check(err)
+	c, err := array.Zeros[float64](s, 2, 2)
+	check(err)
+	check(array.Cov(c, x, 1))
+	fmt.Println(c)
+	check(array.Corr(c, x))
+	fmt.Println(c)
+	// Output:
+	// ⎡ 1  -2⎤
+	// ⎣-2   4⎦
+	// ⎡ 1  -1⎤
+	// ⎣-1   1⎦
+}
+
+// Floor division, as Python has it.
+func ExampleFloorDiv() {
+	s, x := open[int32](1, 5)
+	defer s.Close()
+	check(array.Range(x, -4, 2)) // -4 -2 0 2 4
+	quotient, err := array.Zeros[int32](s, 1, 5)
+	check(err)
+	check(array.FloorDiv(quotient, x, array.Value[int32](3)))
+	check(array.FloorMod(x, x, array.Value[int32](3)))
+	fmt.Println(quotient)
+	fmt.Println(x)
+	// Output:
+	// [-2  -1  0  0  1]
+	// [2  1  0  2  1]
+}

@@ -281,11 +281,14 @@ func testSearch[T linalg.Element](t *testing.T, s *linalg.Session, guard T) {
 			edges := some[T](rng, n)
 			edges = slices.DeleteFunc(sorted(edges), func(v T) bool { return v != v })
 			n := len(edges)
-			index, counts := make([]int32, len(x)), make([]int32, n-1)
+			index, right, counts := make([]int32, len(x)), make([]int32, len(x)), make([]int32, n-1)
 			for i, v := range x {
 				for k, e := range edges {
 					if e < v || v != v {
 						index[i]++
+					}
+					if e <= v || v != v {
+						right[i]++
 					}
 					if k+1 < n && e <= v && (v < edges[k+1] || k+2 == n && v == edges[k+1]) {
 						counts[k]++
@@ -296,6 +299,8 @@ func testSearch[T linalg.Element](t *testing.T, s *linalg.Session, guard T) {
 			ic := newTarget[int32](t, s, rows, cols, strided, 77)
 			try(t, SearchSorted(ic.Array, e, a))
 			ic.check(t, "SearchSorted", index)
+			try(t, SearchSortedRight(ic.Array, e, a))
+			ic.check(t, "SearchSortedRight", right)
 			e = upload(t, s, n, 1, strided, edges)
 			h := newTarget[int32](t, s, n-1, 1, strided, 77)
 			try(t, Histogram(h.Array, e, a))
