@@ -449,7 +449,7 @@ var indicesInt32Kernel = support.Lazy{New: func() *backend.Source {
 
 // launchSame makes z [same] of the inputs, element by element, as launch.Map has it.
 func launchSame[T interface {
-	float32 | float64 | int32 | bool | Float16 | BFloat16
+	float32 | float64 | int32 | bool | Float16 | BFloat16 | int8 | int16 | int64 | uint8 | uint16 | uint32 | uint64
 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
 	call := launch.NewMap(s, sameKernels.Of(*new(T)), "array.same")
 	launch.Result[T](&call, z)
@@ -464,6 +464,13 @@ var sameKernels = support.Kernels{
 	{Types: []any{bool(false)}, Kernel: &sameBoolKernel},
 	{Types: []any{Float16(0)}, Kernel: &sameFloat16Kernel},
 	{Types: []any{BFloat16(0)}, Kernel: &sameBFloat16Kernel},
+	{Types: []any{int8(0)}, Kernel: &sameInt8Kernel},
+	{Types: []any{int16(0)}, Kernel: &sameInt16Kernel},
+	{Types: []any{int64(0)}, Kernel: &sameInt64Kernel},
+	{Types: []any{uint8(0)}, Kernel: &sameUint8Kernel},
+	{Types: []any{uint16(0)}, Kernel: &sameUint16Kernel},
+	{Types: []any{uint32(0)}, Kernel: &sameUint32Kernel},
+	{Types: []any{uint64(0)}, Kernel: &sameUint64Kernel},
 }
 
 var sameFloat32Kernel = support.Lazy{New: func() *backend.Source {
@@ -488,6 +495,34 @@ var sameFloat16Kernel = support.Lazy{New: func() *backend.Source {
 
 var sameBFloat16Kernel = support.Lazy{New: func() *backend.Source {
 	return kernelsPacked.Map("same_BFloat16", nativecode.Code_same.Of("same_BFloat16", "f2e4912b2ec029aff495aee62810af07"), support.MapParams("ushort", "ushort"), support.Map1(gpu_same_____), support.Map1(same[BFloat16]), "array.go")
+}}
+
+var sameInt8Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("same_int8", nativecode.Code_same.Of("same_int8", "626f63f4c3a69ce8d01a24182ea4edce"), support.MapParams("char", "char"), support.Map1(gpu_same______), support.Map1(same[int8]), "array.go")
+}}
+
+var sameInt16Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("same_int16", nativecode.Code_same.Of("same_int16", "ed32d87e8240ae1b7557be10493f0c8e"), support.MapParams("short", "short"), support.Map1(gpu_same_______), support.Map1(same[int16]), "array.go")
+}}
+
+var sameInt64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("same_int64", nativecode.Code_same.Of("same_int64", "d9f68021eda9414845a547a053019ec0"), support.MapParams("long", "long"), support.Map1(gpu_same________), support.Map1(same[int64]), "array.go")
+}}
+
+var sameUint8Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("same_uint8", nativecode.Code_same.Of("same_uint8", "50bf400240f8ffdd121825db6b0666fd"), support.MapParams("uchar", "uchar"), support.Map1(gpu_same_________), support.Map1(same[uint8]), "array.go")
+}}
+
+var sameUint16Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("same_uint16", nativecode.Code_same.Of("same_uint16", "0289d2e3eb8f1b4b809fe8c4423057e9"), support.MapParams("ushort", "ushort"), support.Map1(gpu_same__________), support.Map1(same[uint16]), "array.go")
+}}
+
+var sameUint32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("same_uint32", nativecode.Code_same.Of("same_uint32", "aba7a4f412cf17747b7e768fc77aaf9c"), support.MapParams("uint", "uint"), support.Map1(gpu_same___________), support.Map1(same[uint32]), "array.go")
+}}
+
+var sameUint64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("same_uint64", nativecode.Code_same.Of("same_uint64", "bd8dcf9be14a4119c4020f6fca598a43"), support.MapParams("ulong", "ulong"), support.Map1(gpu_same____________), support.Map1(same[uint64]), "array.go")
 }}
 
 // launchLess makes z [less] of the inputs, element by element, as launch.Map has it.
@@ -732,45 +767,429 @@ var nearFloat64Kernel = support.Lazy{New: func() *backend.Source {
 	return kernelsPacked.Map("near_float64", nativecode.Code_near.Of("near_float64", "063495db900c5717ce46844d727efa50"), support.MapParams("uchar", "double", "double", "double", "double"), support.Map4(gpu_near_), support.Map4(near[float64]), "compare.go")
 }}
 
-// launchConvert makes z [convert] of the inputs, element by element, as launch.Map has it.
-func launchConvert[D interface{ float32 | float64 | int32 }, S interface{ float64 | int32 | float32 }, Arg1 linalg.KernelArg[D], Arg2 linalg.MapArg[S]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := launch.NewMap(s, convertKernels.Of(*new(D), *new(S)), "array.convert")
-	launch.Result[D](&call, z)
+// launchToBool makes z [toBool] of the inputs, element by element, as launch.Map has it.
+func launchToBool[S interface {
+	uint8 | uint16 | uint32 | uint64 | float32 | float64
+}, Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[S]](s *linalg.Session, z Arg1, x Arg2) error {
+	call := launch.NewMap(s, toBoolKernels.Of(*new(S)), "array.toBool")
+	launch.Result[bool](&call, z)
 	launch.Input[S](&call, x)
 	return call.Launch()
 }
 
-var convertKernels = support.Kernels{
-	{Types: []any{float32(0), float64(0)}, Kernel: &convertFloat32Float64Kernel},
-	{Types: []any{float32(0), int32(0)}, Kernel: &convertFloat32Int32Kernel},
-	{Types: []any{float64(0), float32(0)}, Kernel: &convertFloat64Float32Kernel},
-	{Types: []any{float64(0), int32(0)}, Kernel: &convertFloat64Int32Kernel},
-	{Types: []any{int32(0), float32(0)}, Kernel: &convertInt32Float32Kernel},
-	{Types: []any{int32(0), float64(0)}, Kernel: &convertInt32Float64Kernel},
+var toBoolKernels = support.Kernels{
+	{Types: []any{uint8(0)}, Kernel: &toBoolUint8Kernel},
+	{Types: []any{uint16(0)}, Kernel: &toBoolUint16Kernel},
+	{Types: []any{uint32(0)}, Kernel: &toBoolUint32Kernel},
+	{Types: []any{uint64(0)}, Kernel: &toBoolUint64Kernel},
+	{Types: []any{float32(0)}, Kernel: &toBoolFloat32Kernel},
+	{Types: []any{float64(0)}, Kernel: &toBoolFloat64Kernel},
 }
 
-var convertFloat32Float64Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("convert_float32_float64", nativecode.Code_convert.Of("convert_float32_float64", "9b111f1e8bb5e9cf59478dfe4ac0117c"), support.MapParams("float", "double"), support.Map1(gpu_convert), support.Map1(convert[float32, float64]), "convert.go")
+var toBoolUint8Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("toBool_uint8", nativecode.Code_tobool.Of("toBool_uint8", "2b09a2b245f24186e8e9a6c8f1c87fa3"), support.MapParams("uchar", "uchar"), support.Map1(gpu_toBool), support.Map1(toBool[uint8]), "convert.go")
 }}
 
-var convertFloat32Int32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("convert_float32_int32", nativecode.Code_convert.Of("convert_float32_int32", "acf167dd57e87b5c7dae967a673f4b7b"), support.MapParams("float", "int"), support.Map1(gpu_convert_), support.Map1(convert[float32, int32]), "convert.go")
+var toBoolUint16Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("toBool_uint16", nativecode.Code_tobool.Of("toBool_uint16", "6d3e1893f857946a986e493c2f34bdc9"), support.MapParams("uchar", "ushort"), support.Map1(gpu_toBool_), support.Map1(toBool[uint16]), "convert.go")
 }}
 
-var convertFloat64Float32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("convert_float64_float32", nativecode.Code_convert.Of("convert_float64_float32", "c45bdc16df6b3549cfeca8e5e5293cd4"), support.MapParams("double", "float"), support.Map1(gpu_convert__), support.Map1(convert[float64, float32]), "convert.go")
+var toBoolUint32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("toBool_uint32", nativecode.Code_tobool.Of("toBool_uint32", "1c4845829fe6b8b194e89b23a92dfbd0"), support.MapParams("uchar", "uint"), support.Map1(gpu_toBool__), support.Map1(toBool[uint32]), "convert.go")
 }}
 
-var convertFloat64Int32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("convert_float64_int32", nativecode.Code_convert.Of("convert_float64_int32", "ac63f221e7e8eb95c913e7f75973e152"), support.MapParams("double", "int"), support.Map1(gpu_convert___), support.Map1(convert[float64, int32]), "convert.go")
+var toBoolUint64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("toBool_uint64", nativecode.Code_tobool.Of("toBool_uint64", "0897262b12c115a32d3e973e640bcac9"), support.MapParams("uchar", "ulong"), support.Map1(gpu_toBool___), support.Map1(toBool[uint64]), "convert.go")
 }}
 
-var convertInt32Float32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("convert_int32_float32", nativecode.Code_convert.Of("convert_int32_float32", "cd31d49f2519dc70c50aeed49a803c62"), support.MapParams("int", "float"), support.Map1(gpu_convert____), support.Map1(convert[int32, float32]), "convert.go")
+var toBoolFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("toBool_float32", nativecode.Code_tobool.Of("toBool_float32", "97fc60722df1b53bab1a739e3dd9e1b0"), support.MapParams("uchar", "float"), support.Map1(gpu_toBool____), support.Map1(toBool[float32]), "convert.go")
 }}
 
-var convertInt32Float64Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("convert_int32_float64", nativecode.Code_convert.Of("convert_int32_float64", "e2117fe14dc2695a7c19cb08c25df0f6"), support.MapParams("int", "double"), support.Map1(gpu_convert_____), support.Map1(convert[int32, float64]), "convert.go")
+var toBoolFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("toBool_float64", nativecode.Code_tobool.Of("toBool_float64", "145d0df460e7af1d0dc35b6f0b66c30a"), support.MapParams("uchar", "double"), support.Map1(gpu_toBool_____), support.Map1(toBool[float64]), "convert.go")
+}}
+
+// launchToInt8 makes z [toInt8] of the inputs, element by element, as launch.Map has it.
+func launchToInt8[S interface{ float32 | float64 }, Arg1 linalg.KernelArg[int8], Arg2 linalg.MapArg[S]](s *linalg.Session, z Arg1, x Arg2) error {
+	call := launch.NewMap(s, toInt8Kernels.Of(*new(S)), "array.toInt8")
+	launch.Result[int8](&call, z)
+	launch.Input[S](&call, x)
+	return call.Launch()
+}
+
+var toInt8Kernels = support.Kernels{
+	{Types: []any{float32(0)}, Kernel: &toInt8Float32Kernel},
+	{Types: []any{float64(0)}, Kernel: &toInt8Float64Kernel},
+}
+
+var toInt8Float32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("toInt8_float32", nativecode.Code_toint8.Of("toInt8_float32", "6bce0b74801fa6b7571808e944da346b"), support.MapParams("char", "float"), support.Map1(gpu_toInt8), support.Map1(toInt8[float32]), "convert.go")
+}}
+
+var toInt8Float64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("toInt8_float64", nativecode.Code_toint8.Of("toInt8_float64", "f25f293c12bba1f597b4013358123e9b"), support.MapParams("char", "double"), support.Map1(gpu_toInt8_), support.Map1(toInt8[float64]), "convert.go")
+}}
+
+// launchToInt16 makes z [toInt16] of the inputs, element by element, as launch.Map has it.
+func launchToInt16[S interface{ float32 | float64 }, Arg1 linalg.KernelArg[int16], Arg2 linalg.MapArg[S]](s *linalg.Session, z Arg1, x Arg2) error {
+	call := launch.NewMap(s, toInt16Kernels.Of(*new(S)), "array.toInt16")
+	launch.Result[int16](&call, z)
+	launch.Input[S](&call, x)
+	return call.Launch()
+}
+
+var toInt16Kernels = support.Kernels{
+	{Types: []any{float32(0)}, Kernel: &toInt16Float32Kernel},
+	{Types: []any{float64(0)}, Kernel: &toInt16Float64Kernel},
+}
+
+var toInt16Float32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("toInt16_float32", nativecode.Code_toint16.Of("toInt16_float32", "1e8eccecce204c30e83164b23d4a20c2"), support.MapParams("short", "float"), support.Map1(gpu_toInt16), support.Map1(toInt16[float32]), "convert.go")
+}}
+
+var toInt16Float64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("toInt16_float64", nativecode.Code_toint16.Of("toInt16_float64", "7cef38b2f87e5cb138f23fe1c5417131"), support.MapParams("short", "double"), support.Map1(gpu_toInt16_), support.Map1(toInt16[float64]), "convert.go")
+}}
+
+// launchToInt32 makes z [toInt32] of the inputs, element by element, as launch.Map has it.
+func launchToInt32[S interface{ float32 | float64 }, Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[S]](s *linalg.Session, z Arg1, x Arg2) error {
+	call := launch.NewMap(s, toInt32Kernels.Of(*new(S)), "array.toInt32")
+	launch.Result[int32](&call, z)
+	launch.Input[S](&call, x)
+	return call.Launch()
+}
+
+var toInt32Kernels = support.Kernels{
+	{Types: []any{float32(0)}, Kernel: &toInt32Float32Kernel},
+	{Types: []any{float64(0)}, Kernel: &toInt32Float64Kernel},
+}
+
+var toInt32Float32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("toInt32_float32", nativecode.Code_toint32.Of("toInt32_float32", "0babfa29ecc681f1bca4cb7e978911f9"), support.MapParams("int", "float"), support.Map1(gpu_toInt32), support.Map1(toInt32[float32]), "convert.go")
+}}
+
+var toInt32Float64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("toInt32_float64", nativecode.Code_toint32.Of("toInt32_float64", "8eba01ba022fb54c5840c7e0a7d1871b"), support.MapParams("int", "double"), support.Map1(gpu_toInt32_), support.Map1(toInt32[float64]), "convert.go")
+}}
+
+// launchToInt64 makes z [toInt64] of the inputs, element by element, as launch.Map has it.
+func launchToInt64[S interface{ float32 | float64 }, Arg1 linalg.KernelArg[int64], Arg2 linalg.MapArg[S]](s *linalg.Session, z Arg1, x Arg2) error {
+	call := launch.NewMap(s, toInt64Kernels.Of(*new(S)), "array.toInt64")
+	launch.Result[int64](&call, z)
+	launch.Input[S](&call, x)
+	return call.Launch()
+}
+
+var toInt64Kernels = support.Kernels{
+	{Types: []any{float32(0)}, Kernel: &toInt64Float32Kernel},
+	{Types: []any{float64(0)}, Kernel: &toInt64Float64Kernel},
+}
+
+var toInt64Float32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("toInt64_float32", nativecode.Code_toint64.Of("toInt64_float32", "f13ea182d285b7379e9ef5916897566b"), support.MapParams("long", "float"), support.Map1(gpu_toInt64), support.Map1(toInt64[float32]), "convert.go")
+}}
+
+var toInt64Float64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("toInt64_float64", nativecode.Code_toint64.Of("toInt64_float64", "7cbbe545f371a7aab6b791c9819cb421"), support.MapParams("long", "double"), support.Map1(gpu_toInt64_), support.Map1(toInt64[float64]), "convert.go")
+}}
+
+// launchToUint8 makes z [toUint8] of the inputs, element by element, as launch.Map has it.
+func launchToUint8[S interface {
+	float32 | float64 | uint16 | uint32 | uint64
+}, Arg1 linalg.KernelArg[uint8], Arg2 linalg.MapArg[S]](s *linalg.Session, z Arg1, x Arg2) error {
+	call := launch.NewMap(s, toUint8Kernels.Of(*new(S)), "array.toUint8")
+	launch.Result[uint8](&call, z)
+	launch.Input[S](&call, x)
+	return call.Launch()
+}
+
+var toUint8Kernels = support.Kernels{
+	{Types: []any{float32(0)}, Kernel: &toUint8Float32Kernel},
+	{Types: []any{float64(0)}, Kernel: &toUint8Float64Kernel},
+	{Types: []any{uint16(0)}, Kernel: &toUint8Uint16Kernel},
+	{Types: []any{uint32(0)}, Kernel: &toUint8Uint32Kernel},
+	{Types: []any{uint64(0)}, Kernel: &toUint8Uint64Kernel},
+}
+
+var toUint8Float32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("toUint8_float32", nativecode.Code_touint8.Of("toUint8_float32", "010dec75b9732570554ff8928109ed3b"), support.MapParams("uchar", "float"), support.Map1(gpu_toUint8), support.Map1(toUint8[float32]), "convert.go")
+}}
+
+var toUint8Float64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("toUint8_float64", nativecode.Code_touint8.Of("toUint8_float64", "c1e52e86a8ea5e385366136599296744"), support.MapParams("uchar", "double"), support.Map1(gpu_toUint8_), support.Map1(toUint8[float64]), "convert.go")
+}}
+
+var toUint8Uint16Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("toUint8_uint16", nativecode.Code_touint8.Of("toUint8_uint16", "52913d74d98cdd13fe140ff2b88ecb1d"), support.MapParams("uchar", "ushort"), support.Map1(gpu_toUint8__), support.Map1(toUint8[uint16]), "convert.go")
+}}
+
+var toUint8Uint32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("toUint8_uint32", nativecode.Code_touint8.Of("toUint8_uint32", "5927ffcba3994e75f754cf2c58648919"), support.MapParams("uchar", "uint"), support.Map1(gpu_toUint8___), support.Map1(toUint8[uint32]), "convert.go")
+}}
+
+var toUint8Uint64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("toUint8_uint64", nativecode.Code_touint8.Of("toUint8_uint64", "81a4d28270b144e03662af6af70cee0e"), support.MapParams("uchar", "ulong"), support.Map1(gpu_toUint8____), support.Map1(toUint8[uint64]), "convert.go")
+}}
+
+// launchToUint16 makes z [toUint16] of the inputs, element by element, as launch.Map has it.
+func launchToUint16[S interface {
+	float32 | float64 | int8 | uint8 | uint32 | uint64
+}, Arg1 linalg.KernelArg[uint16], Arg2 linalg.MapArg[S]](s *linalg.Session, z Arg1, x Arg2) error {
+	call := launch.NewMap(s, toUint16Kernels.Of(*new(S)), "array.toUint16")
+	launch.Result[uint16](&call, z)
+	launch.Input[S](&call, x)
+	return call.Launch()
+}
+
+var toUint16Kernels = support.Kernels{
+	{Types: []any{float32(0)}, Kernel: &toUint16Float32Kernel},
+	{Types: []any{float64(0)}, Kernel: &toUint16Float64Kernel},
+	{Types: []any{int8(0)}, Kernel: &toUint16Int8Kernel},
+	{Types: []any{uint8(0)}, Kernel: &toUint16Uint8Kernel},
+	{Types: []any{uint32(0)}, Kernel: &toUint16Uint32Kernel},
+	{Types: []any{uint64(0)}, Kernel: &toUint16Uint64Kernel},
+}
+
+var toUint16Float32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("toUint16_float32", nativecode.Code_touint16.Of("toUint16_float32", "7d090ebceae4b93f259884944b13599f"), support.MapParams("ushort", "float"), support.Map1(gpu_toUint16), support.Map1(toUint16[float32]), "convert.go")
+}}
+
+var toUint16Float64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("toUint16_float64", nativecode.Code_touint16.Of("toUint16_float64", "7e7603a85aa2ac5eaec73ec085a12ecf"), support.MapParams("ushort", "double"), support.Map1(gpu_toUint16_), support.Map1(toUint16[float64]), "convert.go")
+}}
+
+var toUint16Int8Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("toUint16_int8", nativecode.Code_touint16.Of("toUint16_int8", "231608a5eeb221111a3202610bd9776d"), support.MapParams("ushort", "char"), support.Map1(gpu_toUint16__), support.Map1(toUint16[int8]), "convert.go")
+}}
+
+var toUint16Uint8Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("toUint16_uint8", nativecode.Code_touint16.Of("toUint16_uint8", "c0f05fa756ff9ba18c01d387ca3d5ef5"), support.MapParams("ushort", "uchar"), support.Map1(gpu_toUint16___), support.Map1(toUint16[uint8]), "convert.go")
+}}
+
+var toUint16Uint32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("toUint16_uint32", nativecode.Code_touint16.Of("toUint16_uint32", "4fa2ee0da38f6f46a2e52024d9a4af9a"), support.MapParams("ushort", "uint"), support.Map1(gpu_toUint16____), support.Map1(toUint16[uint32]), "convert.go")
+}}
+
+var toUint16Uint64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("toUint16_uint64", nativecode.Code_touint16.Of("toUint16_uint64", "6ea0d0780c178b2188feb2c614fc1b50"), support.MapParams("ushort", "ulong"), support.Map1(gpu_toUint16_____), support.Map1(toUint16[uint64]), "convert.go")
+}}
+
+// launchToUint32 makes z [toUint32] of the inputs, element by element, as launch.Map has it.
+func launchToUint32[S interface {
+	float32 | float64 | int8 | uint8 | int16 | uint16 | uint64
+}, Arg1 linalg.KernelArg[uint32], Arg2 linalg.MapArg[S]](s *linalg.Session, z Arg1, x Arg2) error {
+	call := launch.NewMap(s, toUint32Kernels.Of(*new(S)), "array.toUint32")
+	launch.Result[uint32](&call, z)
+	launch.Input[S](&call, x)
+	return call.Launch()
+}
+
+var toUint32Kernels = support.Kernels{
+	{Types: []any{float32(0)}, Kernel: &toUint32Float32Kernel},
+	{Types: []any{float64(0)}, Kernel: &toUint32Float64Kernel},
+	{Types: []any{int8(0)}, Kernel: &toUint32Int8Kernel},
+	{Types: []any{uint8(0)}, Kernel: &toUint32Uint8Kernel},
+	{Types: []any{int16(0)}, Kernel: &toUint32Int16Kernel},
+	{Types: []any{uint16(0)}, Kernel: &toUint32Uint16Kernel},
+	{Types: []any{uint64(0)}, Kernel: &toUint32Uint64Kernel},
+}
+
+var toUint32Float32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("toUint32_float32", nativecode.Code_touint32.Of("toUint32_float32", "e9b153efb85f2f15516d6bca945c4b1f"), support.MapParams("uint", "float"), support.Map1(gpu_toUint32), support.Map1(toUint32[float32]), "convert.go")
+}}
+
+var toUint32Float64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("toUint32_float64", nativecode.Code_touint32.Of("toUint32_float64", "a47d9061b684eb6f7e5c86d8d756e3d9"), support.MapParams("uint", "double"), support.Map1(gpu_toUint32_), support.Map1(toUint32[float64]), "convert.go")
+}}
+
+var toUint32Int8Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("toUint32_int8", nativecode.Code_touint32.Of("toUint32_int8", "300e181d73ea3a7ef5e4c14341116420"), support.MapParams("uint", "char"), support.Map1(gpu_toUint32__), support.Map1(toUint32[int8]), "convert.go")
+}}
+
+var toUint32Uint8Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("toUint32_uint8", nativecode.Code_touint32.Of("toUint32_uint8", "502437f09e1b202a713569a0f26a58fd"), support.MapParams("uint", "uchar"), support.Map1(gpu_toUint32___), support.Map1(toUint32[uint8]), "convert.go")
+}}
+
+var toUint32Int16Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("toUint32_int16", nativecode.Code_touint32.Of("toUint32_int16", "f3c93182907f3dbfdfed8c14f8156945"), support.MapParams("uint", "short"), support.Map1(gpu_toUint32____), support.Map1(toUint32[int16]), "convert.go")
+}}
+
+var toUint32Uint16Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("toUint32_uint16", nativecode.Code_touint32.Of("toUint32_uint16", "5dcf1044237f44f9893b6495c8327b83"), support.MapParams("uint", "ushort"), support.Map1(gpu_toUint32_____), support.Map1(toUint32[uint16]), "convert.go")
+}}
+
+var toUint32Uint64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("toUint32_uint64", nativecode.Code_touint32.Of("toUint32_uint64", "a3c010f4542b081f1a4868cdc147e9b8"), support.MapParams("uint", "ulong"), support.Map1(gpu_toUint32______), support.Map1(toUint32[uint64]), "convert.go")
+}}
+
+// launchToUint64 makes z [toUint64] of the inputs, element by element, as launch.Map has it.
+func launchToUint64[S interface {
+	float32 | float64 | int8 | uint8 | int16 | uint16 | int32 | uint32
+}, Arg1 linalg.KernelArg[uint64], Arg2 linalg.MapArg[S]](s *linalg.Session, z Arg1, x Arg2) error {
+	call := launch.NewMap(s, toUint64Kernels.Of(*new(S)), "array.toUint64")
+	launch.Result[uint64](&call, z)
+	launch.Input[S](&call, x)
+	return call.Launch()
+}
+
+var toUint64Kernels = support.Kernels{
+	{Types: []any{float32(0)}, Kernel: &toUint64Float32Kernel},
+	{Types: []any{float64(0)}, Kernel: &toUint64Float64Kernel},
+	{Types: []any{int8(0)}, Kernel: &toUint64Int8Kernel},
+	{Types: []any{uint8(0)}, Kernel: &toUint64Uint8Kernel},
+	{Types: []any{int16(0)}, Kernel: &toUint64Int16Kernel},
+	{Types: []any{uint16(0)}, Kernel: &toUint64Uint16Kernel},
+	{Types: []any{int32(0)}, Kernel: &toUint64Int32Kernel},
+	{Types: []any{uint32(0)}, Kernel: &toUint64Uint32Kernel},
+}
+
+var toUint64Float32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("toUint64_float32", nativecode.Code_touint64.Of("toUint64_float32", "ff388681002bc26b9a519dc41e06734c"), support.MapParams("ulong", "float"), support.Map1(gpu_toUint64), support.Map1(toUint64[float32]), "convert.go")
+}}
+
+var toUint64Float64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("toUint64_float64", nativecode.Code_touint64.Of("toUint64_float64", "de098298d28d635121a2d1d392b6871c"), support.MapParams("ulong", "double"), support.Map1(gpu_toUint64_), support.Map1(toUint64[float64]), "convert.go")
+}}
+
+var toUint64Int8Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("toUint64_int8", nativecode.Code_touint64.Of("toUint64_int8", "3d9624de1b76ebfef6f86b64f525c26c"), support.MapParams("ulong", "char"), support.Map1(gpu_toUint64__), support.Map1(toUint64[int8]), "convert.go")
+}}
+
+var toUint64Uint8Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("toUint64_uint8", nativecode.Code_touint64.Of("toUint64_uint8", "ebae1214c3099979a75e5886430b70eb"), support.MapParams("ulong", "uchar"), support.Map1(gpu_toUint64___), support.Map1(toUint64[uint8]), "convert.go")
+}}
+
+var toUint64Int16Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("toUint64_int16", nativecode.Code_touint64.Of("toUint64_int16", "08b488ab21aa16fb4980e4d5e76226e1"), support.MapParams("ulong", "short"), support.Map1(gpu_toUint64____), support.Map1(toUint64[int16]), "convert.go")
+}}
+
+var toUint64Uint16Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("toUint64_uint16", nativecode.Code_touint64.Of("toUint64_uint16", "20a1c4c725a877f6801a840997822da7"), support.MapParams("ulong", "ushort"), support.Map1(gpu_toUint64_____), support.Map1(toUint64[uint16]), "convert.go")
+}}
+
+var toUint64Int32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("toUint64_int32", nativecode.Code_touint64.Of("toUint64_int32", "56a68917216f20477a21b7da856195d7"), support.MapParams("ulong", "int"), support.Map1(gpu_toUint64______), support.Map1(toUint64[int32]), "convert.go")
+}}
+
+var toUint64Uint32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("toUint64_uint32", nativecode.Code_touint64.Of("toUint64_uint32", "8a8b0eb382327171b117e8812f0a955a"), support.MapParams("ulong", "uint"), support.Map1(gpu_toUint64_______), support.Map1(toUint64[uint32]), "convert.go")
+}}
+
+// launchToFloat32 makes z [toFloat32] of the inputs, element by element, as launch.Map has it.
+func launchToFloat32[S interface {
+	float64 | int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64
+}, Arg1 linalg.KernelArg[float32], Arg2 linalg.MapArg[S]](s *linalg.Session, z Arg1, x Arg2) error {
+	call := launch.NewMap(s, toFloat32Kernels.Of(*new(S)), "array.toFloat32")
+	launch.Result[float32](&call, z)
+	launch.Input[S](&call, x)
+	return call.Launch()
+}
+
+var toFloat32Kernels = support.Kernels{
+	{Types: []any{float64(0)}, Kernel: &toFloat32Float64Kernel},
+	{Types: []any{int8(0)}, Kernel: &toFloat32Int8Kernel},
+	{Types: []any{int16(0)}, Kernel: &toFloat32Int16Kernel},
+	{Types: []any{int32(0)}, Kernel: &toFloat32Int32Kernel},
+	{Types: []any{int64(0)}, Kernel: &toFloat32Int64Kernel},
+	{Types: []any{uint8(0)}, Kernel: &toFloat32Uint8Kernel},
+	{Types: []any{uint16(0)}, Kernel: &toFloat32Uint16Kernel},
+	{Types: []any{uint32(0)}, Kernel: &toFloat32Uint32Kernel},
+	{Types: []any{uint64(0)}, Kernel: &toFloat32Uint64Kernel},
+}
+
+var toFloat32Float64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("toFloat32_float64", nativecode.Code_tofloat32.Of("toFloat32_float64", "68e46140b1addac0cee8d2c433f81167"), support.MapParams("float", "double"), support.Map1(gpu_toFloat32), support.Map1(toFloat32[float64]), "convert.go")
+}}
+
+var toFloat32Int8Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("toFloat32_int8", nativecode.Code_tofloat32.Of("toFloat32_int8", "bd0e54306cc7c9fef4e695ceb2626137"), support.MapParams("float", "char"), support.Map1(gpu_toFloat32_), support.Map1(toFloat32[int8]), "convert.go")
+}}
+
+var toFloat32Int16Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("toFloat32_int16", nativecode.Code_tofloat32.Of("toFloat32_int16", "3345a84c242d8d201759dd3a89205ac4"), support.MapParams("float", "short"), support.Map1(gpu_toFloat32__), support.Map1(toFloat32[int16]), "convert.go")
+}}
+
+var toFloat32Int32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("toFloat32_int32", nativecode.Code_tofloat32.Of("toFloat32_int32", "8802e02727d8644987a52c3dae84854f"), support.MapParams("float", "int"), support.Map1(gpu_toFloat32___), support.Map1(toFloat32[int32]), "convert.go")
+}}
+
+var toFloat32Int64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("toFloat32_int64", nativecode.Code_tofloat32.Of("toFloat32_int64", "ef71e26c0597209cc28939b95bd961bb"), support.MapParams("float", "long"), support.Map1(gpu_toFloat32____), support.Map1(toFloat32[int64]), "convert.go")
+}}
+
+var toFloat32Uint8Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("toFloat32_uint8", nativecode.Code_tofloat32.Of("toFloat32_uint8", "f451089f759ecf8aeac624aa6e98f95d"), support.MapParams("float", "uchar"), support.Map1(gpu_toFloat32_____), support.Map1(toFloat32[uint8]), "convert.go")
+}}
+
+var toFloat32Uint16Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("toFloat32_uint16", nativecode.Code_tofloat32.Of("toFloat32_uint16", "db0db5136ffa411ab6f7df4add83989d"), support.MapParams("float", "ushort"), support.Map1(gpu_toFloat32______), support.Map1(toFloat32[uint16]), "convert.go")
+}}
+
+var toFloat32Uint32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("toFloat32_uint32", nativecode.Code_tofloat32.Of("toFloat32_uint32", "01863653980b569b94f7b46683f16dc0"), support.MapParams("float", "uint"), support.Map1(gpu_toFloat32_______), support.Map1(toFloat32[uint32]), "convert.go")
+}}
+
+var toFloat32Uint64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("toFloat32_uint64", nativecode.Code_tofloat32.Of("toFloat32_uint64", "8a55e72b6d957feddcea5defcda3a8df"), support.MapParams("float", "ulong"), support.Map1(gpu_toFloat32________), support.Map1(toFloat32[uint64]), "convert.go")
+}}
+
+// launchToFloat64 makes z [toFloat64] of the inputs, element by element, as launch.Map has it.
+func launchToFloat64[S interface {
+	float32 | int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64
+}, Arg1 linalg.KernelArg[float64], Arg2 linalg.MapArg[S]](s *linalg.Session, z Arg1, x Arg2) error {
+	call := launch.NewMap(s, toFloat64Kernels.Of(*new(S)), "array.toFloat64")
+	launch.Result[float64](&call, z)
+	launch.Input[S](&call, x)
+	return call.Launch()
+}
+
+var toFloat64Kernels = support.Kernels{
+	{Types: []any{float32(0)}, Kernel: &toFloat64Float32Kernel},
+	{Types: []any{int8(0)}, Kernel: &toFloat64Int8Kernel},
+	{Types: []any{int16(0)}, Kernel: &toFloat64Int16Kernel},
+	{Types: []any{int32(0)}, Kernel: &toFloat64Int32Kernel},
+	{Types: []any{int64(0)}, Kernel: &toFloat64Int64Kernel},
+	{Types: []any{uint8(0)}, Kernel: &toFloat64Uint8Kernel},
+	{Types: []any{uint16(0)}, Kernel: &toFloat64Uint16Kernel},
+	{Types: []any{uint32(0)}, Kernel: &toFloat64Uint32Kernel},
+	{Types: []any{uint64(0)}, Kernel: &toFloat64Uint64Kernel},
+}
+
+var toFloat64Float32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("toFloat64_float32", nativecode.Code_tofloat64.Of("toFloat64_float32", "11c807d676bad88ac5aebcccc8c6610b"), support.MapParams("double", "float"), support.Map1(gpu_toFloat64), support.Map1(toFloat64[float32]), "convert.go")
+}}
+
+var toFloat64Int8Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("toFloat64_int8", nativecode.Code_tofloat64.Of("toFloat64_int8", "5e6fac096484ac0c661483b8667e3bba"), support.MapParams("double", "char"), support.Map1(gpu_toFloat64_), support.Map1(toFloat64[int8]), "convert.go")
+}}
+
+var toFloat64Int16Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("toFloat64_int16", nativecode.Code_tofloat64.Of("toFloat64_int16", "3678d9df94572efda51e0673855aef05"), support.MapParams("double", "short"), support.Map1(gpu_toFloat64__), support.Map1(toFloat64[int16]), "convert.go")
+}}
+
+var toFloat64Int32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("toFloat64_int32", nativecode.Code_tofloat64.Of("toFloat64_int32", "3a4dd120e66ba69c462102f2c1daf2a3"), support.MapParams("double", "int"), support.Map1(gpu_toFloat64___), support.Map1(toFloat64[int32]), "convert.go")
+}}
+
+var toFloat64Int64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("toFloat64_int64", nativecode.Code_tofloat64.Of("toFloat64_int64", "e1a34c710bf39dc2a180f17f6e8cdab4"), support.MapParams("double", "long"), support.Map1(gpu_toFloat64____), support.Map1(toFloat64[int64]), "convert.go")
+}}
+
+var toFloat64Uint8Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("toFloat64_uint8", nativecode.Code_tofloat64.Of("toFloat64_uint8", "9571db95fffb536b29d720281812c8aa"), support.MapParams("double", "uchar"), support.Map1(gpu_toFloat64_____), support.Map1(toFloat64[uint8]), "convert.go")
+}}
+
+var toFloat64Uint16Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("toFloat64_uint16", nativecode.Code_tofloat64.Of("toFloat64_uint16", "c9119949f9f339f46fde32ac4a34c42d"), support.MapParams("double", "ushort"), support.Map1(gpu_toFloat64______), support.Map1(toFloat64[uint16]), "convert.go")
+}}
+
+var toFloat64Uint32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("toFloat64_uint32", nativecode.Code_tofloat64.Of("toFloat64_uint32", "193a3b317166601aa05ffa045de753e7"), support.MapParams("double", "uint"), support.Map1(gpu_toFloat64_______), support.Map1(toFloat64[uint32]), "convert.go")
+}}
+
+var toFloat64Uint64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("toFloat64_uint64", nativecode.Code_tofloat64.Of("toFloat64_uint64", "b36bab7f2d53a55b5bfa28184cced91e"), support.MapParams("double", "ulong"), support.Map1(gpu_toFloat64________), support.Map1(toFloat64[uint64]), "convert.go")
 }}
 
 // launchWidenFloat16 makes z [widenFloat16] of the inputs, element by element, as launch.Map has it.
@@ -782,7 +1201,7 @@ func launchWidenFloat16[Arg1 linalg.KernelArg[float32], Arg2 linalg.MapArg[eleme
 }
 
 var widenFloat16Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("widenFloat16_kernel", nativecode.Code_widenfloat16.Of("widenFloat16_kernel", "bcef5a6f1949a3f6e8967326c057f1e8"), support.MapParams("float", "ushort"), support.Map1(gpu_widenFloat16), support.Map1(widenFloat16), "convert.go")
+	return kernelsPacked.Map("widenFloat16_kernel", nativecode.Code_widenfloat16.Of("widenFloat16_kernel", "d22cc49cf2792a2be6f256b4341d45f2"), support.MapParams("float", "ushort"), support.Map1(gpu_widenFloat16), support.Map1(widenFloat16), "convert.go")
 }}
 
 // launchWidenBFloat16 makes z [widenBFloat16] of the inputs, element by element, as launch.Map has it.
@@ -794,7 +1213,7 @@ func launchWidenBFloat16[Arg1 linalg.KernelArg[float32], Arg2 linalg.MapArg[elem
 }
 
 var widenBFloat16Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("widenBFloat16_kernel", nativecode.Code_widenbfloat16.Of("widenBFloat16_kernel", "dd6ce72f28aa3895aa543c23699c8953"), support.MapParams("float", "ushort"), support.Map1(gpu_widenBFloat16), support.Map1(widenBFloat16), "convert.go")
+	return kernelsPacked.Map("widenBFloat16_kernel", nativecode.Code_widenbfloat16.Of("widenBFloat16_kernel", "30e74e0f8d8fa07179c19ea767292b19"), support.MapParams("float", "ushort"), support.Map1(gpu_widenBFloat16), support.Map1(widenBFloat16), "convert.go")
 }}
 
 // launchToFloat16 makes z [toFloat16] of the inputs, element by element, as launch.Map has it.
@@ -806,7 +1225,7 @@ func launchToFloat16[Arg1 linalg.KernelArg[element.Float16], Arg2 linalg.MapArg[
 }
 
 var toFloat16Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("toFloat16_kernel", nativecode.Code_tofloat16.Of("toFloat16_kernel", "c0b7101787a1c85b50630181af30aa74"), support.MapParams("ushort", "float"), support.Map1(gpu_toFloat16), support.Map1(toFloat16), "convert.go")
+	return kernelsPacked.Map("toFloat16_kernel", nativecode.Code_tofloat16.Of("toFloat16_kernel", "496cc1751326778a2ab21454c1e314bd"), support.MapParams("ushort", "float"), support.Map1(gpu_toFloat16), support.Map1(toFloat16), "convert.go")
 }}
 
 // launchToBFloat16 makes z [toBFloat16] of the inputs, element by element, as launch.Map has it.
@@ -818,7 +1237,31 @@ func launchToBFloat16[Arg1 linalg.KernelArg[element.BFloat16], Arg2 linalg.MapAr
 }
 
 var toBFloat16Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("toBFloat16_kernel", nativecode.Code_tobfloat16.Of("toBFloat16_kernel", "0ac92be43129ecf7901bd2b52ea56d3e"), support.MapParams("ushort", "float"), support.Map1(gpu_toBFloat16), support.Map1(toBFloat16), "convert.go")
+	return kernelsPacked.Map("toBFloat16_kernel", nativecode.Code_tobfloat16.Of("toBFloat16_kernel", "775882342a08a8c6272b589db0cb2b6e"), support.MapParams("ushort", "float"), support.Map1(gpu_toBFloat16), support.Map1(toBFloat16), "convert.go")
+}}
+
+// launchDoubleToFloat16 makes z [doubleToFloat16] of the inputs, element by element, as launch.Map has it.
+func launchDoubleToFloat16[Arg1 linalg.KernelArg[element.Float16], Arg2 linalg.MapArg[float64]](s *linalg.Session, z Arg1, x Arg2) error {
+	call := launch.NewMap(s, doubleToFloat16Kernel.Source(), "array.doubleToFloat16")
+	launch.Result[element.Float16](&call, z)
+	launch.Input[float64](&call, x)
+	return call.Launch()
+}
+
+var doubleToFloat16Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("doubleToFloat16_kernel", nativecode.Code_doubletofloat16.Of("doubleToFloat16_kernel", "6c0aa703a5962b9ed00e9ca5adad210b"), support.MapParams("ushort", "double"), support.Map1(gpu_doubleToFloat16), support.Map1(doubleToFloat16), "convert.go")
+}}
+
+// launchDoubleToBFloat16 makes z [doubleToBFloat16] of the inputs, element by element, as launch.Map has it.
+func launchDoubleToBFloat16[Arg1 linalg.KernelArg[element.BFloat16], Arg2 linalg.MapArg[float64]](s *linalg.Session, z Arg1, x Arg2) error {
+	call := launch.NewMap(s, doubleToBFloat16Kernel.Source(), "array.doubleToBFloat16")
+	launch.Result[element.BFloat16](&call, z)
+	launch.Input[float64](&call, x)
+	return call.Launch()
+}
+
+var doubleToBFloat16Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("doubleToBFloat16_kernel", nativecode.Code_doubletobfloat16.Of("doubleToBFloat16_kernel", "145b5e04f7b9e8ed1b52daa58b57542f"), support.MapParams("ushort", "double"), support.Map1(gpu_doubleToBFloat16), support.Map1(doubleToBFloat16), "convert.go")
 }}
 
 // launchExp makes z [exp] of the inputs, element by element, as launch.Map has it.
@@ -1666,6 +2109,132 @@ var geluFloat64Kernel = support.Lazy{New: func() *backend.Source {
 	return kernelsPacked.Map("gelu_float64", nativecode.Code_gelu.Of("gelu_float64", "46fd04db9ddfe65fd7d67dcb0aa062e3"), support.MapParams("double", "double"), support.Map1(gpu_gelu_), support.Map1(gelu[float64]), "elementary.go", "../rmath/exp.go", "../rmath/erf.go")
 }}
 
+// launchFloorDiv makes z [floorDiv] of the inputs, element by element, as launch.Map has it.
+func launchFloorDiv[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
+	call := launch.NewMap(s, floorDivKernels.Of(*new(T)), "array.floorDiv")
+	launch.Result[T](&call, z)
+	launch.Input[T](&call, x)
+	launch.Input[T](&call, y)
+	return call.Launch()
+}
+
+var floorDivKernels = support.Kernels{
+	{Types: []any{float32(0)}, Kernel: &floorDivFloat32Kernel},
+	{Types: []any{float64(0)}, Kernel: &floorDivFloat64Kernel},
+}
+
+var floorDivFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("floorDiv_float32", nativecode.Code_floordiv.Of("floorDiv_float32", "2706b4ca8a7d931765913368f41d5c5d"), support.MapParams("float", "float", "float"), support.Map2(gpu_floorDiv), support.Map2(floorDiv[float32]), "floor.go", "../rmath/f32/exact.go")
+}}
+
+var floorDivFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("floorDiv_float64", nativecode.Code_floordiv.Of("floorDiv_float64", "a637349ca36f25ef2377be58d135a658"), support.MapParams("double", "double", "double"), support.Map2(gpu_floorDiv_), support.Map2(floorDiv[float64]), "floor.go", "../rmath/exact.go")
+}}
+
+// launchFloorMod makes z [floorMod] of the inputs, element by element, as launch.Map has it.
+func launchFloorMod[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
+	call := launch.NewMap(s, floorModKernels.Of(*new(T)), "array.floorMod")
+	launch.Result[T](&call, z)
+	launch.Input[T](&call, x)
+	launch.Input[T](&call, y)
+	return call.Launch()
+}
+
+var floorModKernels = support.Kernels{
+	{Types: []any{float32(0)}, Kernel: &floorModFloat32Kernel},
+	{Types: []any{float64(0)}, Kernel: &floorModFloat64Kernel},
+}
+
+var floorModFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("floorMod_float32", nativecode.Code_floormod.Of("floorMod_float32", "5177593d478bec805aefa39750dbad04"), support.MapParams("float", "float", "float"), support.Map2(gpu_floorMod), support.Map2(floorMod[float32]), "floor.go", "../rmath/f32/exact.go")
+}}
+
+var floorModFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("floorMod_float64", nativecode.Code_floormod.Of("floorMod_float64", "aecbfd9b5e3fc7ee48d85b90e88a0e64"), support.MapParams("double", "double", "double"), support.Map2(gpu_floorMod_), support.Map2(floorMod[float64]), "floor.go", "../rmath/exact.go")
+}}
+
+// launchFloorQuo makes z [floorQuo] of the inputs, element by element, as launch.Map has it.
+func launchFloorQuo[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 linalg.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
+	call := launch.NewMap(s, floorQuoKernel.Source(), "array.floorQuo")
+	launch.Result[int32](&call, z)
+	launch.Input[int32](&call, x)
+	launch.Input[int32](&call, y)
+	return call.Launch()
+}
+
+var floorQuoKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("floorQuo_kernel", nativecode.Code_floorquo.Of("floorQuo_kernel", "d50f232d4e83ef704c5ddb35eee4008f"), support.MapParams("int", "int", "int"), support.Map2(gpu_floorQuo), support.Map2(floorQuo), "floor.go", "arithmetic.go")
+}}
+
+// launchFloorRem makes z [floorRem] of the inputs, element by element, as launch.Map has it.
+func launchFloorRem[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 linalg.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
+	call := launch.NewMap(s, floorRemKernel.Source(), "array.floorRem")
+	launch.Result[int32](&call, z)
+	launch.Input[int32](&call, x)
+	launch.Input[int32](&call, y)
+	return call.Launch()
+}
+
+var floorRemKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("floorRem_kernel", nativecode.Code_floorrem.Of("floorRem_kernel", "4d8628d19ff8603b19fb3fddb80ad6f9"), support.MapParams("int", "int", "int"), support.Map2(gpu_floorRem), support.Map2(floorRem), "floor.go", "arithmetic.go")
+}}
+
+// launchKron runs [kron] over grid. Slices and matrices are in host memory or on the device of s;
+// with host memory it blocks until the kernel is done.
+func launchKron[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.KernelArg[T], Arg3 linalg.KernelArg[T]](s *linalg.Session, grid backend.Grid, z Arg1, x Arg2, y Arg3) error {
+	call := launch.New(s, kronKernels.Of(*new(T)), grid)
+	launch.Matrix[T](&call, "z", z)
+	launch.Matrix[T](&call, "x", x)
+	launch.Matrix[T](&call, "y", y)
+	return call.Launch()
+}
+
+var kronKernels = support.Kernels{
+	{Types: []any{float32(0)}, Kernel: &kronFloat32Kernel},
+	{Types: []any{float64(0)}, Kernel: &kronFloat64Kernel},
+	{Types: []any{int32(0)}, Kernel: &kronInt32Kernel},
+}
+
+var kronFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("kron_float32", nativecode.Code_kron.Of("kron_float32", "5a8add436379186b612e0abbd2f3e356"), support.Params{}.Matrix("z", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4), kronFloat32Go, kronFloat32Plain, "move.go")
+}}
+
+var kronFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("kron_float64", nativecode.Code_kron.Of("kron_float64", "256c0c477d3e9314d3d56a7513bfb632"), support.Params{}.Matrix("z", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8), kronFloat64Go, kronFloat64Plain, "move.go")
+}}
+
+var kronInt32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("kron_int32", nativecode.Code_kron.Of("kron_int32", "21ab7ef888ce88ea7a9c80dbf56e921f"), support.Params{}.Matrix("z", "int", 4).ConstMatrix("x", "int", 4).ConstMatrix("y", "int", 4), kronInt32Go, kronInt32Plain, "move.go")
+}}
+
+// launchLower makes z [lower] of the inputs, element by element, as launch.Map has it.
+func launchLower[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[int32], Arg4 linalg.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, i Arg3, j Arg4) error {
+	call := launch.NewMap(s, lowerKernels.Of(*new(T)), "array.lower")
+	launch.Result[T](&call, z)
+	launch.Input[T](&call, x)
+	launch.Input[int32](&call, i)
+	launch.Input[int32](&call, j)
+	return call.Launch()
+}
+
+var lowerKernels = support.Kernels{
+	{Types: []any{float32(0)}, Kernel: &lowerFloat32Kernel},
+	{Types: []any{float64(0)}, Kernel: &lowerFloat64Kernel},
+	{Types: []any{int32(0)}, Kernel: &lowerInt32Kernel},
+}
+
+var lowerFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("lower_float32", nativecode.Code_lower.Of("lower_float32", "b6050123d937d4f72f063fb8bcbfc0f0"), support.MapParams("float", "float", "int", "int"), support.Map3(gpu_lower), support.Map3(lower[float32]), "move.go")
+}}
+
+var lowerFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("lower_float64", nativecode.Code_lower.Of("lower_float64", "2fe598487ebef91ed38937be5b8e38ae"), support.MapParams("double", "double", "int", "int"), support.Map3(gpu_lower_), support.Map3(lower[float64]), "move.go")
+}}
+
+var lowerInt32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("lower_int32", nativecode.Code_lower.Of("lower_int32", "69de1d2231a004c9ec535f6b2c7358cf"), support.MapParams("int", "int", "int", "int"), support.Map3(gpu_lower__), support.Map3(lower[int32]), "move.go")
+}}
+
 // launchBetween makes z [between] of the inputs, element by element, as launch.Map has it.
 func launchBetween[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T], Arg4 linalg.MapArg[float64]](s *linalg.Session, z Arg1, x Arg2, y Arg3, f Arg4) error {
 	call := launch.NewMap(s, betweenKernels.Of(*new(T)), "array.between")
@@ -1694,7 +2263,7 @@ var kernelsFile string
 
 var kernelsPacked = support.Packed{Fresh: kernelsFresh, PTX: support.PTX(kernelsFile), Text: support.Texts(kernelsFile)}
 
-//go:embed arithmetic.go array.go compare.go convert.go elementary.go sort.go
+//go:embed arithmetic.go array.go compare.go convert.go elementary.go floor.go move.go sort.go
 var kernelsText embed.FS
 
 // kernelsFresh tells whether what this file was generated from is unchanged.
@@ -1726,7 +2295,7 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "array.go", Head: "type Float interface{ float32 | float64 }", Hash: "a05f21c91ca3704cc14f0749f2102731514bd4f50c5d92d1157a714079842ec2"},
 	{File: "array.go", Head: "type (", Hash: "8922aa627ee4510c7c0e22205c8ebf69bfcd1ecc71da60ed59524577cab20220"},
 	{File: "array.go", Head: "type Half interface{ Float16 | BFloat16 }", Hash: "dc8c045d95710c3b3cc3ba20f1d61d59091e5661fa9e5b85d368a534ce194185"},
-	{File: "array.go", Head: "func same[T Element | bool | Half](x T) T { return x }", Hash: "51137ebffd4bb75ff8423654923bb3fc39307821b4822fadeb472af284944192"},
+	{File: "array.go", Head: "func same[T Stored](x T) T { return x }", Hash: "a942e2d53bfd589bc7a8f6b541fbc7b44855e6812f7d992c978e070dd4bf6645"},
 	{File: "array.go", Head: "const indexBlock = 1024", Hash: "3b382dcf6411bc1f5ffe523a669c294488122f416075e85e8819cddc4115cd98"},
 	{File: "array.go", Head: "func indices[T Element](it gpu.Item, z gpu.Matrix[T], start, step T) {", Hash: "173926c7f869399ca3435f83d1a7be60d3074bde51b7bbe333eb0ad3d595042d"},
 	{File: "compare.go", Head: "func less[T Element](x, y T) bool { return x < y }", Hash: "ef9fb337aceddaa08bd2fceda2125a9cda08c8830da24f3abab918ca294c124f"},
@@ -1739,12 +2308,28 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "compare.go", Head: "func or(x, y bool) bool { return x || y }", Hash: "ff2a177d70ece32e644f3e8a5e6ea9a4355505f6e57bbeb148ab091609a85f01"},
 	{File: "compare.go", Head: "func where[T Element](x bool, y, z T) T {", Hash: "643796d770447ab9728097b72527d18372b1bd05cc0fb59e69afc2c3d1e31ee6"},
 	{File: "compare.go", Head: "func near[T Float](x, y, rtol, atol T) bool {", Hash: "a33b0bf80622821b9d6ad7eb435a944dd32ab7974f61790e09cf96381a8ec521"},
+	{File: "convert.go", Head: "\"math\"", Hash: "f99cebc449f4c280f91e4ea081ebb79f426ed97882e2cfca1c188cfd4d77d725"},
 	{File: "convert.go", Head: "\"github.com/tandem-gpu/tandem/element\"", Hash: "1d05faa16984371ea398502a99b9cb82671da9311c6b1130d46eec0c25cdc351"},
-	{File: "convert.go", Head: "func convert[D, S Element](x S) D { return D(x) }", Hash: "51c5e52efb6019baffbafd7b0941f40b336880336c4d01a7da961dd273a70eca"},
+	{File: "convert.go", Head: "type Stored interface {", Hash: "ea158166d40f7cab60011308d9e569159b2649573f395449490a6d7444e6019b"},
+	{File: "convert.go", Head: "type numeric interface {", Hash: "45f269161baddc2861314e0b08149026dba100a5a4a2e505c1e4768a21c65090"},
+	{File: "convert.go", Head: "func toBool[S numeric](x S) bool { return x != 0 }", Hash: "86b4706c008da6384232be512fb33b3c7d71ef8fe51a7e8ec9f32bd230d0b6a3"},
+	{File: "convert.go", Head: "func toInt8[S numeric](x S) int8 { return int8(x) }", Hash: "d8466a6ef657003e4c3aa53c0a72911fe54739b264f349d373a42eb46bd3f69d"},
+	{File: "convert.go", Head: "func toInt16[S numeric](x S) int16 { return int16(x) }", Hash: "5b103ae8130022e082f0f73a128ea6707ce26c1cf526a46f85edec5a0f35a85b"},
+	{File: "convert.go", Head: "func toInt32[S numeric](x S) int32 { return int32(x) }", Hash: "d6c05ce028362f65bca963ac81bfee058e364237d378ca0eaa592bbcd250f70f"},
+	{File: "convert.go", Head: "func toInt64[S numeric](x S) int64 { return int64(x) }", Hash: "c7b524866319f0a416f7083530ba119df48d59dbb569f5a6fa21f5104f6b99c9"},
+	{File: "convert.go", Head: "func toUint8[S numeric](x S) uint8 { return uint8(x) }", Hash: "d9b836b6b47803fb58f0398c4b66ee0ac0d204869bbc8fba741d21853c637064"},
+	{File: "convert.go", Head: "func toUint16[S numeric](x S) uint16 { return uint16(x) }", Hash: "d4db047d83d9ffdf8cedcb8fc8ad914b00541a2704c97251d8591c83b0c8c076"},
+	{File: "convert.go", Head: "func toUint32[S numeric](x S) uint32 { return uint32(x) }", Hash: "cf5b8e8379a83d4c1d69ed93ba61859cface8729db24138353d2f9756b399c28"},
+	{File: "convert.go", Head: "func toUint64[S numeric](x S) uint64 { return uint64(x) }", Hash: "9f8209735d17f8f0f70ac1202d6855e9099bedf9a36ec51c16fe3d6dcb518e6c"},
+	{File: "convert.go", Head: "func toFloat32[S numeric](x S) float32 { return float32(x) }", Hash: "26af0479d0e4666f053406bdb8987406caa89a9799f359b89f42b7f93ee6c466"},
+	{File: "convert.go", Head: "func toFloat64[S numeric](x S) float64 { return float64(x) }", Hash: "a007c922f37af7b58df88782d9373a6f20bf0d06f1cfc9159b4f1ab3934ce809"},
 	{File: "convert.go", Head: "func widenFloat16(x Float16) float32 { return x.Float32() }", Hash: "dba13620f227c39696e0e01e04d1d846502ae6c1c4ad01b8082c0061e9cf141c"},
 	{File: "convert.go", Head: "func widenBFloat16(x BFloat16) float32 { return x.Float32() }", Hash: "2f2b59f0aca19de7e984f1b730157827c77d9c41a5c939951d64313a69bb8981"},
 	{File: "convert.go", Head: "func toFloat16(x float32) Float16 { return element.ToFloat16(x) }", Hash: "00a08a115c9a913e652132e9f60c7f8596b2105d91de04ae7f1cd5ba03fb0a59"},
 	{File: "convert.go", Head: "func toBFloat16(x float32) BFloat16 { return element.ToBFloat16(x) }", Hash: "25839589a5f75c9cc2ef4b416129b0934507a3132f4051102551386383999532"},
+	{File: "convert.go", Head: "func doubleToFloat16(x float64) Float16 { return element.ToFloat16(odd(x)) }", Hash: "eaf3c69e5828808d1d6626f5730a2b559c6dcea2702c587481c989d90f3356ee"},
+	{File: "convert.go", Head: "func doubleToBFloat16(x float64) BFloat16 { return element.ToBFloat16(odd(x)) }", Hash: "8031fe670467f68ce421215511efb877ec30ec7ab4802c1681b1888d232462e6"},
+	{File: "convert.go", Head: "func odd(x float64) float32 {", Hash: "e3b9f56496b9ef4944b532ed56bd90fc68dae1e20ef9da14ae4aad2befea95c1"},
 	{File: "elementary.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "elementary.go", Head: "func exp[T Float](x T) T { return gpu.Exp(x) }", Hash: "8ee62b80042abdb0022724167213b8ec8a566156bf05407052ac07c4e135653d"},
 	{File: "elementary.go", Head: "func exp2[T Float](x T) T { return gpu.Exp2(x) }", Hash: "eab6f42c81093f51333e41f486547b374c7966ec281f5620c0d0df5cee46417b"},
@@ -1786,6 +2371,15 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "elementary.go", Head: "func softplus[T Float](x T) T { return max(x, 0) + gpu.Log1p(gpu.Exp(-max(x, -x))) }", Hash: "ddce4114cb1a6d30d9656605388053f098005d1312f77e002c15d9a99b1afc54"},
 	{File: "elementary.go", Head: "func silu[T Float](x T) T { return x * gpu.Sigmoid(x) }", Hash: "34c1b60dc2e7baed2e471e1befbf349953b3d598fb2720ccecdf37dda41485fc"},
 	{File: "elementary.go", Head: "func gelu[T Float](x T) T {", Hash: "b805a00b01d72a5ccc5fcd41e896785266fbb5891155404e0f9471d694f75847"},
+	{File: "floor.go", Head: "\"math\"", Hash: "f99cebc449f4c280f91e4ea081ebb79f426ed97882e2cfca1c188cfd4d77d725"},
+	{File: "floor.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
+	{File: "floor.go", Head: "func floorDiv[T Float](x, y T) T {", Hash: "acb55cab2a0fc430ab7f773f0bc38620f2751390cb843edca52925c5c13e1c71"},
+	{File: "floor.go", Head: "func floorMod[T Float](x, y T) T {", Hash: "7f8da306a55a2125bf530000f3aa222ca3748dd665da7a396e63460d97e53e3c"},
+	{File: "floor.go", Head: "func floorQuo(x, y int32) int32 {", Hash: "41323e48ee6b8aac53d60b3a227f07cc0097b39846ae208243aa60fd12caceec"},
+	{File: "floor.go", Head: "func floorRem(x, y int32) int32 {", Hash: "9731ebbfae352340ceb390939f05dfb45eb9719b0fd9fcd0d800df4ef35f9ed0"},
+	{File: "move.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
+	{File: "move.go", Head: "func lower[T Element](x T, i, j int32) T {", Hash: "80d22c26d44295881d79632439671884ecfccc0c48185bee984078574354f6d4"},
+	{File: "move.go", Head: "func kron[T Element](it gpu.Item, z, x, y gpu.Matrix[T]) {", Hash: "b58bfe042fbed32a1e6f3d752612ffc17bbdcd5182f4d1b25138ab5b1019bcc4"},
 	{File: "sort.go", Head: "\"math\"", Hash: "f99cebc449f4c280f91e4ea081ebb79f426ed97882e2cfca1c188cfd4d77d725"},
 	{File: "sort.go", Head: "func between[T Float](x, y T, f float64) T {", Hash: "f1e82432f3b7181c10e30fa09e7026562417ce82ee928f78edccbe00938588ee"},
 }, []support.Fact{
@@ -1849,7 +2443,7 @@ func indicesFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1853
+//line kernels_tandem.go:2447
 	}
 	return nil
 }
@@ -1889,7 +2483,7 @@ func indicesFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1893
+//line kernels_tandem.go:2487
 	}
 	return nil
 }
@@ -1928,94 +2522,205 @@ func indicesInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1932
+//line kernels_tandem.go:2526
+	}
+	return nil
+}
+
+func kronFloat32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		kron[float32](it, gpu.Matrix[float32]{Data: support.Matrix[float32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())})
+	})
+}
+
+func kronFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	z_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	y_ := gpu_Matrix{Data_: support.Matrix[float32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	s1 := int64(grid.Groups[1]) * n1
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		more := support.More(grid, i, hi)
+		i += more
+		for a1 := b1; a1 < z_.Rows_; a1 += s1 {
+			for a0 := b0; a0 < z_.Cols_; a0 += s0 {
+				e0, e1, e2 := min(a0+int64(1+more)*n0, z_.Cols_), min(a1+n1, z_.Rows_), b2+n2
+				for i2 := b2; i2 < e2; i2++ {
+					for i1 := a1; i1 < e1; i1++ {
+						for i0 := a0; i0 < e0; i0++ {
+							/*line move.go:286*/ i_ := i1
+							j_ := i0
+							z_.Data_[(i_*z_.Stride_)+j_] = float32(x_.Data_[(support.Div(i_, y_.Rows_)*x_.Stride_)+support.Div(j_, y_.Cols_)] * y_.Data_[(support.Rem(i_, y_.Rows_)*y_.Stride_)+support.Rem(j_, y_.Cols_)])
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:2563
+	}
+	return nil
+}
+
+func kronFloat64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		kron[float64](it, gpu.Matrix[float64]{Data: support.Matrix[float64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())})
+	})
+}
+
+func kronFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	z_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	y_ := gpu_Matrix_{Data_: support.Matrix[float64](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	s1 := int64(grid.Groups[1]) * n1
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		more := support.More(grid, i, hi)
+		i += more
+		for a1 := b1; a1 < z_.Rows_; a1 += s1 {
+			for a0 := b0; a0 < z_.Cols_; a0 += s0 {
+				e0, e1, e2 := min(a0+int64(1+more)*n0, z_.Cols_), min(a1+n1, z_.Rows_), b2+n2
+				for i2 := b2; i2 < e2; i2++ {
+					for i1 := a1; i1 < e1; i1++ {
+						for i0 := a0; i0 < e0; i0++ {
+							/*line move.go:286*/ i_ := i1
+							j_ := i0
+							z_.Data_[(i_*z_.Stride_)+j_] = float64(x_.Data_[(support.Div(i_, y_.Rows_)*x_.Stride_)+support.Div(j_, y_.Cols_)] * y_.Data_[(support.Rem(i_, y_.Rows_)*y_.Stride_)+support.Rem(j_, y_.Cols_)])
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:2600
+	}
+	return nil
+}
+
+func kronInt32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		kron[int32](it, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[int32]{Data: support.Matrix[int32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[int32]{Data: support.Matrix[int32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())})
+	})
+}
+
+func kronInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	z_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	x_ := gpu_Matrix__{Data_: support.Matrix[int32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	y_ := gpu_Matrix__{Data_: support.Matrix[int32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	s1 := int64(grid.Groups[1]) * n1
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		more := support.More(grid, i, hi)
+		i += more
+		for a1 := b1; a1 < z_.Rows_; a1 += s1 {
+			for a0 := b0; a0 < z_.Cols_; a0 += s0 {
+				e0, e1, e2 := min(a0+int64(1+more)*n0, z_.Cols_), min(a1+n1, z_.Rows_), b2+n2
+				for i2 := b2; i2 < e2; i2++ {
+					for i1 := a1; i1 < e1; i1++ {
+						for i0 := a0; i0 < e0; i0++ {
+							/*line move.go:286*/ i_ := i1
+							j_ := i0
+							z_.Data_[(i_*z_.Stride_)+j_] = x_.Data_[(support.Div(i_, y_.Rows_)*x_.Stride_)+support.Div(j_, y_.Cols_)] * y_.Data_[(support.Rem(i_, y_.Rows_)*y_.Stride_)+support.Rem(j_, y_.Cols_)]
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:2637
 	}
 	return nil
 }
 
 func gpu_add(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:15*/ return x_ + y_
-//line kernels_tandem.go:1939
+//line kernels_tandem.go:2644
 }
 
 func gpu_add_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:15*/ return x_ + y_
-//line kernels_tandem.go:1944
+//line kernels_tandem.go:2649
 }
 
 func gpu_add__(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:15*/ return x_ + y_
-//line kernels_tandem.go:1949
+//line kernels_tandem.go:2654
 }
 
 func gpu_sub(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:23*/ return x_ - y_
-//line kernels_tandem.go:1954
+//line kernels_tandem.go:2659
 }
 
 func gpu_sub_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:23*/ return x_ - y_
-//line kernels_tandem.go:1959
+//line kernels_tandem.go:2664
 }
 
 func gpu_sub__(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:23*/ return x_ - y_
-//line kernels_tandem.go:1964
+//line kernels_tandem.go:2669
 }
 
 func gpu_mul(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:31*/ return float32(x_ * y_)
-//line kernels_tandem.go:1969
+//line kernels_tandem.go:2674
 }
 
 func gpu_mul_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:31*/ return float64(x_ * y_)
-//line kernels_tandem.go:1974
+//line kernels_tandem.go:2679
 }
 
 func gpu_mul__(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:31*/ return x_ * y_
-//line kernels_tandem.go:1979
+//line kernels_tandem.go:2684
 }
 
 func gpu_div(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:39*/ return x_ / y_
-//line kernels_tandem.go:1984
+//line kernels_tandem.go:2689
 }
 
 func gpu_div_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:39*/ return x_ / y_
-//line kernels_tandem.go:1989
+//line kernels_tandem.go:2694
 }
 
 func gpu_fma(x_ float32, y_ float32, z_ float32) float32 {
 	/*line arithmetic.go:47*/ return support.FMA32(x_, y_, z_)
-//line kernels_tandem.go:1994
+//line kernels_tandem.go:2699
 }
 
 func gpu_fma_(x_ float64, y_ float64, z_ float64) float64 {
 	/*line arithmetic.go:47*/ return math.FMA(x_, y_, z_)
-//line kernels_tandem.go:1999
+//line kernels_tandem.go:2704
 }
 
 func gpu_fma__(x_ int32, y_ int32, z_ int32) int32 {
 	/*line arithmetic.go:47*/ return (x_ * y_) + z_
-//line kernels_tandem.go:2004
+//line kernels_tandem.go:2709
 }
 
 func gpu_neg(x_ float32) float32 {
 	/*line arithmetic.go:55*/ return -x_
-//line kernels_tandem.go:2009
+//line kernels_tandem.go:2714
 }
 
 func gpu_neg_(x_ float64) float64 {
 	/*line arithmetic.go:55*/ return -x_
-//line kernels_tandem.go:2014
+//line kernels_tandem.go:2719
 }
 
 func gpu_neg__(x_ int32) int32 {
 	/*line arithmetic.go:55*/ return -x_
-//line kernels_tandem.go:2019
+//line kernels_tandem.go:2724
 }
 
 func gpu_abs(x_ float32) float32 {
@@ -2023,7 +2728,7 @@ func gpu_abs(x_ float32) float32 {
 		return -x_
 	}
 	return x_ + float32(0)
-//line kernels_tandem.go:2027
+//line kernels_tandem.go:2732
 }
 
 func gpu_abs_(x_ float64) float64 {
@@ -2031,7 +2736,7 @@ func gpu_abs_(x_ float64) float64 {
 		return -x_
 	}
 	return x_ + float64(0)
-//line kernels_tandem.go:2035
+//line kernels_tandem.go:2740
 }
 
 func gpu_abs__(x_ int32) int32 {
@@ -2039,7 +2744,7 @@ func gpu_abs__(x_ int32) int32 {
 		return -x_
 	}
 	return x_ + int32(0)
-//line kernels_tandem.go:2043
+//line kernels_tandem.go:2748
 }
 
 func gpu_sign(x_ float32) float32 {
@@ -2051,7 +2756,7 @@ func gpu_sign(x_ float32) float32 {
 		}
 	}
 	/*line arithmetic.go:83*/ return x_
-//line kernels_tandem.go:2055
+//line kernels_tandem.go:2760
 }
 
 func gpu_sign_(x_ float64) float64 {
@@ -2063,7 +2768,7 @@ func gpu_sign_(x_ float64) float64 {
 		}
 	}
 	/*line arithmetic.go:83*/ return x_
-//line kernels_tandem.go:2067
+//line kernels_tandem.go:2772
 }
 
 func gpu_sign__(x_ int32) int32 {
@@ -2075,62 +2780,62 @@ func gpu_sign__(x_ int32) int32 {
 		}
 	}
 	/*line arithmetic.go:83*/ return x_
-//line kernels_tandem.go:2079
+//line kernels_tandem.go:2784
 }
 
 func gpu_minimum(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:92*/ return min(x_, y_)
-//line kernels_tandem.go:2084
+//line kernels_tandem.go:2789
 }
 
 func gpu_minimum_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:92*/ return min(x_, y_)
-//line kernels_tandem.go:2089
+//line kernels_tandem.go:2794
 }
 
 func gpu_minimum__(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:92*/ return min(x_, y_)
-//line kernels_tandem.go:2094
+//line kernels_tandem.go:2799
 }
 
 func gpu_maximum(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:100*/ return max(x_, y_)
-//line kernels_tandem.go:2099
+//line kernels_tandem.go:2804
 }
 
 func gpu_maximum_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:100*/ return max(x_, y_)
-//line kernels_tandem.go:2104
+//line kernels_tandem.go:2809
 }
 
 func gpu_maximum__(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:100*/ return max(x_, y_)
-//line kernels_tandem.go:2109
+//line kernels_tandem.go:2814
 }
 
 func gpu_clip(x_ float32, y_ float32, z_ float32) float32 {
 	/*line arithmetic.go:108*/ return min(max(x_, y_), z_)
-//line kernels_tandem.go:2114
+//line kernels_tandem.go:2819
 }
 
 func gpu_clip_(x_ float64, y_ float64, z_ float64) float64 {
 	/*line arithmetic.go:108*/ return min(max(x_, y_), z_)
-//line kernels_tandem.go:2119
+//line kernels_tandem.go:2824
 }
 
 func gpu_clip__(x_ int32, y_ int32, z_ int32) int32 {
 	/*line arithmetic.go:108*/ return min(max(x_, y_), z_)
-//line kernels_tandem.go:2124
+//line kernels_tandem.go:2829
 }
 
 func gpu_sqrt(x_ float32) float32 {
 	/*line arithmetic.go:118*/ return float32(math.Sqrt(float64(x_)))
-//line kernels_tandem.go:2129
+//line kernels_tandem.go:2834
 }
 
 func gpu_sqrt_(x_ float64) float64 {
 	/*line arithmetic.go:118*/ return math.Sqrt(x_)
-//line kernels_tandem.go:2134
+//line kernels_tandem.go:2839
 }
 
 func gpu_quo(x_ int32, y_ int32) int32 {
@@ -2138,7 +2843,7 @@ func gpu_quo(x_ int32, y_ int32) int32 {
 		return int32(0)
 	}
 	return support.Div(x_, y_)
-//line kernels_tandem.go:2142
+//line kernels_tandem.go:2847
 }
 
 func gpu_rem(x_ int32, y_ int32) int32 {
@@ -2146,162 +2851,197 @@ func gpu_rem(x_ int32, y_ int32) int32 {
 		return int32(0)
 	}
 	return support.Rem(x_, y_)
-//line kernels_tandem.go:2150
+//line kernels_tandem.go:2855
 }
 
 func gpu_bitAnd(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:153*/ return x_ & y_
-//line kernels_tandem.go:2155
+//line kernels_tandem.go:2860
 }
 
 func gpu_bitOr(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:161*/ return x_ | y_
-//line kernels_tandem.go:2160
+//line kernels_tandem.go:2865
 }
 
 func gpu_bitXor(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:169*/ return x_ ^ y_
-//line kernels_tandem.go:2165
+//line kernels_tandem.go:2870
 }
 
 func gpu_shiftLeft(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:177*/ return x_ << (uint64(uint32(y_)))
-//line kernels_tandem.go:2170
+//line kernels_tandem.go:2875
 }
 
 func gpu_shiftRight(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:185*/ return x_ >> (uint64(uint32(y_)))
-//line kernels_tandem.go:2175
+//line kernels_tandem.go:2880
 }
 
 func gpu_same(x_ float32) float32 {
 	/*line array.go:84*/ return x_
-//line kernels_tandem.go:2180
+//line kernels_tandem.go:2885
 }
 
 func gpu_same_(x_ float64) float64 {
 	/*line array.go:84*/ return x_
-//line kernels_tandem.go:2185
+//line kernels_tandem.go:2890
 }
 
 func gpu_same__(x_ int32) int32 {
 	/*line array.go:84*/ return x_
-//line kernels_tandem.go:2190
+//line kernels_tandem.go:2895
 }
 
 func gpu_same___(x_ bool) bool {
 	/*line array.go:84*/ return x_
-//line kernels_tandem.go:2195
+//line kernels_tandem.go:2900
 }
 
 func gpu_same____(x_ uint16) uint16 {
 	/*line array.go:84*/ return x_
-//line kernels_tandem.go:2200
+//line kernels_tandem.go:2905
 }
 
 func gpu_same_____(x_ uint16) uint16 {
 	/*line array.go:84*/ return x_
-//line kernels_tandem.go:2205
+//line kernels_tandem.go:2910
+}
+
+func gpu_same______(x_ int8) int8 {
+	/*line array.go:84*/ return x_
+//line kernels_tandem.go:2915
+}
+
+func gpu_same_______(x_ int16) int16 {
+	/*line array.go:84*/ return x_
+//line kernels_tandem.go:2920
+}
+
+func gpu_same________(x_ int64) int64 {
+	/*line array.go:84*/ return x_
+//line kernels_tandem.go:2925
+}
+
+func gpu_same_________(x_ uint8) uint8 {
+	/*line array.go:84*/ return x_
+//line kernels_tandem.go:2930
+}
+
+func gpu_same__________(x_ uint16) uint16 {
+	/*line array.go:84*/ return x_
+//line kernels_tandem.go:2935
+}
+
+func gpu_same___________(x_ uint32) uint32 {
+	/*line array.go:84*/ return x_
+//line kernels_tandem.go:2940
+}
+
+func gpu_same____________(x_ uint64) uint64 {
+	/*line array.go:84*/ return x_
+//line kernels_tandem.go:2945
 }
 
 func gpu_less(x_ float32, y_ float32) bool {
 	/*line compare.go:17*/ return x_ < y_
-//line kernels_tandem.go:2210
+//line kernels_tandem.go:2950
 }
 
 func gpu_less_(x_ float64, y_ float64) bool {
 	/*line compare.go:17*/ return x_ < y_
-//line kernels_tandem.go:2215
+//line kernels_tandem.go:2955
 }
 
 func gpu_less__(x_ int32, y_ int32) bool {
 	/*line compare.go:17*/ return x_ < y_
-//line kernels_tandem.go:2220
+//line kernels_tandem.go:2960
 }
 
 func gpu_lessEqual(x_ float32, y_ float32) bool {
 	/*line compare.go:25*/ return x_ <= y_
-//line kernels_tandem.go:2225
+//line kernels_tandem.go:2965
 }
 
 func gpu_lessEqual_(x_ float64, y_ float64) bool {
 	/*line compare.go:25*/ return x_ <= y_
-//line kernels_tandem.go:2230
+//line kernels_tandem.go:2970
 }
 
 func gpu_lessEqual__(x_ int32, y_ int32) bool {
 	/*line compare.go:25*/ return x_ <= y_
-//line kernels_tandem.go:2235
+//line kernels_tandem.go:2975
 }
 
 func gpu_equals(x_ float32, y_ float32) bool {
 	/*line compare.go:33*/ return x_ == y_
-//line kernels_tandem.go:2240
+//line kernels_tandem.go:2980
 }
 
 func gpu_equals_(x_ float64, y_ float64) bool {
 	/*line compare.go:33*/ return x_ == y_
-//line kernels_tandem.go:2245
+//line kernels_tandem.go:2985
 }
 
 func gpu_equals__(x_ int32, y_ int32) bool {
 	/*line compare.go:33*/ return x_ == y_
-//line kernels_tandem.go:2250
+//line kernels_tandem.go:2990
 }
 
 func gpu_equals___(x_ bool, y_ bool) bool {
 	/*line compare.go:33*/ return x_ == y_
-//line kernels_tandem.go:2255
+//line kernels_tandem.go:2995
 }
 
 func gpu_notEqual(x_ float32, y_ float32) bool {
 	/*line compare.go:41*/ return x_ != y_
-//line kernels_tandem.go:2260
+//line kernels_tandem.go:3000
 }
 
 func gpu_notEqual_(x_ float64, y_ float64) bool {
 	/*line compare.go:41*/ return x_ != y_
-//line kernels_tandem.go:2265
+//line kernels_tandem.go:3005
 }
 
 func gpu_notEqual__(x_ int32, y_ int32) bool {
 	/*line compare.go:41*/ return x_ != y_
-//line kernels_tandem.go:2270
+//line kernels_tandem.go:3010
 }
 
 func gpu_notEqual___(x_ bool, y_ bool) bool {
 	/*line compare.go:41*/ return x_ != y_
-//line kernels_tandem.go:2275
+//line kernels_tandem.go:3015
 }
 
 func gpu_isNaN(x_ float32) bool {
 	/*line compare.go:59*/ return x_ != x_
-//line kernels_tandem.go:2280
+//line kernels_tandem.go:3020
 }
 
 func gpu_isNaN_(x_ float64) bool {
 	/*line compare.go:59*/ return x_ != x_
-//line kernels_tandem.go:2285
+//line kernels_tandem.go:3025
 }
 
 func gpu_isFinite(x_ float32) bool {
 	/*line compare.go:67*/ return (x_ - x_) == float32(0)
-//line kernels_tandem.go:2290
+//line kernels_tandem.go:3030
 }
 
 func gpu_isFinite_(x_ float64) bool {
 	/*line compare.go:67*/ return (x_ - x_) == float64(0)
-//line kernels_tandem.go:2295
+//line kernels_tandem.go:3035
 }
 
 func gpu_and(x_ bool, y_ bool) bool {
 	/*line compare.go:75*/ return x_ && y_
-//line kernels_tandem.go:2300
+//line kernels_tandem.go:3040
 }
 
 func gpu_or(x_ bool, y_ bool) bool {
 	/*line compare.go:83*/ return x_ || y_
-//line kernels_tandem.go:2305
+//line kernels_tandem.go:3045
 }
 
 func gpu_where(x_ bool, y_ float32, z_ float32) float32 {
@@ -2309,7 +3049,7 @@ func gpu_where(x_ bool, y_ float32, z_ float32) float32 {
 		return y_
 	}
 	return z_
-//line kernels_tandem.go:2313
+//line kernels_tandem.go:3053
 }
 
 func gpu_where_(x_ bool, y_ float64, z_ float64) float64 {
@@ -2317,7 +3057,7 @@ func gpu_where_(x_ bool, y_ float64, z_ float64) float64 {
 		return y_
 	}
 	return z_
-//line kernels_tandem.go:2321
+//line kernels_tandem.go:3061
 }
 
 func gpu_where__(x_ bool, y_ int32, z_ int32) int32 {
@@ -2325,429 +3065,699 @@ func gpu_where__(x_ bool, y_ int32, z_ int32) int32 {
 		return y_
 	}
 	return z_
-//line kernels_tandem.go:2329
+//line kernels_tandem.go:3069
 }
 
 func gpu_near(x_ float32, y_ float32, rtol_ float32, atol_ float32) bool {
 	/*line compare.go:128*/ most_ := atol_ + float32(rtol_*gpu_abs(y_))
 	return (x_ == y_) || ((gpu_abs(x_-y_) <= most_) && ((y_ - y_) == float32(0)))
-//line kernels_tandem.go:2335
+//line kernels_tandem.go:3075
 }
 
 func gpu_near_(x_ float64, y_ float64, rtol_ float64, atol_ float64) bool {
 	/*line compare.go:128*/ most_ := atol_ + float64(rtol_*gpu_abs_(y_))
 	return (x_ == y_) || ((gpu_abs_(x_-y_) <= most_) && ((y_ - y_) == float64(0)))
-//line kernels_tandem.go:2341
+//line kernels_tandem.go:3081
 }
 
-func gpu_convert(x_ float64) float32 {
-	/*line convert.go:43*/ return float32(x_)
-//line kernels_tandem.go:2346
+func gpu_toBool(x_ uint8) bool {
+	/*line convert.go:140*/ return x_ != uint8(0)
+//line kernels_tandem.go:3086
 }
 
-func gpu_convert_(x_ int32) float32 {
-	/*line convert.go:43*/ return float32(x_)
-//line kernels_tandem.go:2351
+func gpu_toBool_(x_ uint16) bool {
+	/*line convert.go:140*/ return x_ != uint16(0)
+//line kernels_tandem.go:3091
 }
 
-func gpu_convert__(x_ float32) float64 {
-	/*line convert.go:43*/ return float64(x_)
-//line kernels_tandem.go:2356
+func gpu_toBool__(x_ uint32) bool {
+	/*line convert.go:140*/ return x_ != uint32(0)
+//line kernels_tandem.go:3096
 }
 
-func gpu_convert___(x_ int32) float64 {
-	/*line convert.go:43*/ return float64(x_)
-//line kernels_tandem.go:2361
+func gpu_toBool___(x_ uint64) bool {
+	/*line convert.go:140*/ return x_ != uint64(0)
+//line kernels_tandem.go:3101
 }
 
-func gpu_convert____(x_ float32) int32 {
-	/*line convert.go:43*/ return support.Int[int32](x_)
-//line kernels_tandem.go:2366
+func gpu_toBool____(x_ float32) bool {
+	/*line convert.go:140*/ return x_ != float32(0)
+//line kernels_tandem.go:3106
 }
 
-func gpu_convert_____(x_ float64) int32 {
-	/*line convert.go:43*/ return support.Int[int32](x_)
-//line kernels_tandem.go:2371
+func gpu_toBool_____(x_ float64) bool {
+	/*line convert.go:140*/ return x_ != float64(0)
+//line kernels_tandem.go:3111
+}
+
+func gpu_toInt8(x_ float32) int8 {
+	/*line convert.go:143*/ return support.Int[int8](x_)
+//line kernels_tandem.go:3116
+}
+
+func gpu_toInt8_(x_ float64) int8 {
+	/*line convert.go:143*/ return support.Int[int8](x_)
+//line kernels_tandem.go:3121
+}
+
+func gpu_toInt16(x_ float32) int16 {
+	/*line convert.go:146*/ return support.Int[int16](x_)
+//line kernels_tandem.go:3126
+}
+
+func gpu_toInt16_(x_ float64) int16 {
+	/*line convert.go:146*/ return support.Int[int16](x_)
+//line kernels_tandem.go:3131
+}
+
+func gpu_toInt32(x_ float32) int32 {
+	/*line convert.go:149*/ return support.Int[int32](x_)
+//line kernels_tandem.go:3136
+}
+
+func gpu_toInt32_(x_ float64) int32 {
+	/*line convert.go:149*/ return support.Int[int32](x_)
+//line kernels_tandem.go:3141
+}
+
+func gpu_toInt64(x_ float32) int64 {
+	/*line convert.go:152*/ return support.Int[int64](x_)
+//line kernels_tandem.go:3146
+}
+
+func gpu_toInt64_(x_ float64) int64 {
+	/*line convert.go:152*/ return support.Int[int64](x_)
+//line kernels_tandem.go:3151
+}
+
+func gpu_toUint8(x_ float32) uint8 {
+	/*line convert.go:155*/ return support.Int[uint8](x_)
+//line kernels_tandem.go:3156
+}
+
+func gpu_toUint8_(x_ float64) uint8 {
+	/*line convert.go:155*/ return support.Int[uint8](x_)
+//line kernels_tandem.go:3161
+}
+
+func gpu_toUint8__(x_ uint16) uint8 {
+	/*line convert.go:155*/ return uint8(x_)
+//line kernels_tandem.go:3166
+}
+
+func gpu_toUint8___(x_ uint32) uint8 {
+	/*line convert.go:155*/ return uint8(x_)
+//line kernels_tandem.go:3171
+}
+
+func gpu_toUint8____(x_ uint64) uint8 {
+	/*line convert.go:155*/ return uint8(x_)
+//line kernels_tandem.go:3176
+}
+
+func gpu_toUint16(x_ float32) uint16 {
+	/*line convert.go:158*/ return support.Int[uint16](x_)
+//line kernels_tandem.go:3181
+}
+
+func gpu_toUint16_(x_ float64) uint16 {
+	/*line convert.go:158*/ return support.Int[uint16](x_)
+//line kernels_tandem.go:3186
+}
+
+func gpu_toUint16__(x_ int8) uint16 {
+	/*line convert.go:158*/ return uint16(x_)
+//line kernels_tandem.go:3191
+}
+
+func gpu_toUint16___(x_ uint8) uint16 {
+	/*line convert.go:158*/ return uint16(x_)
+//line kernels_tandem.go:3196
+}
+
+func gpu_toUint16____(x_ uint32) uint16 {
+	/*line convert.go:158*/ return uint16(x_)
+//line kernels_tandem.go:3201
+}
+
+func gpu_toUint16_____(x_ uint64) uint16 {
+	/*line convert.go:158*/ return uint16(x_)
+//line kernels_tandem.go:3206
+}
+
+func gpu_toUint32(x_ float32) uint32 {
+	/*line convert.go:161*/ return support.Int[uint32](x_)
+//line kernels_tandem.go:3211
+}
+
+func gpu_toUint32_(x_ float64) uint32 {
+	/*line convert.go:161*/ return support.Int[uint32](x_)
+//line kernels_tandem.go:3216
+}
+
+func gpu_toUint32__(x_ int8) uint32 {
+	/*line convert.go:161*/ return uint32(x_)
+//line kernels_tandem.go:3221
+}
+
+func gpu_toUint32___(x_ uint8) uint32 {
+	/*line convert.go:161*/ return uint32(x_)
+//line kernels_tandem.go:3226
+}
+
+func gpu_toUint32____(x_ int16) uint32 {
+	/*line convert.go:161*/ return uint32(x_)
+//line kernels_tandem.go:3231
+}
+
+func gpu_toUint32_____(x_ uint16) uint32 {
+	/*line convert.go:161*/ return uint32(x_)
+//line kernels_tandem.go:3236
+}
+
+func gpu_toUint32______(x_ uint64) uint32 {
+	/*line convert.go:161*/ return uint32(x_)
+//line kernels_tandem.go:3241
+}
+
+func gpu_toUint64(x_ float32) uint64 {
+	/*line convert.go:164*/ return support.Int[uint64](x_)
+//line kernels_tandem.go:3246
+}
+
+func gpu_toUint64_(x_ float64) uint64 {
+	/*line convert.go:164*/ return support.Int[uint64](x_)
+//line kernels_tandem.go:3251
+}
+
+func gpu_toUint64__(x_ int8) uint64 {
+	/*line convert.go:164*/ return uint64(x_)
+//line kernels_tandem.go:3256
+}
+
+func gpu_toUint64___(x_ uint8) uint64 {
+	/*line convert.go:164*/ return uint64(x_)
+//line kernels_tandem.go:3261
+}
+
+func gpu_toUint64____(x_ int16) uint64 {
+	/*line convert.go:164*/ return uint64(x_)
+//line kernels_tandem.go:3266
+}
+
+func gpu_toUint64_____(x_ uint16) uint64 {
+	/*line convert.go:164*/ return uint64(x_)
+//line kernels_tandem.go:3271
+}
+
+func gpu_toUint64______(x_ int32) uint64 {
+	/*line convert.go:164*/ return uint64(x_)
+//line kernels_tandem.go:3276
+}
+
+func gpu_toUint64_______(x_ uint32) uint64 {
+	/*line convert.go:164*/ return uint64(x_)
+//line kernels_tandem.go:3281
+}
+
+func gpu_toFloat32(x_ float64) float32 {
+	/*line convert.go:167*/ return float32(x_)
+//line kernels_tandem.go:3286
+}
+
+func gpu_toFloat32_(x_ int8) float32 {
+	/*line convert.go:167*/ return float32(x_)
+//line kernels_tandem.go:3291
+}
+
+func gpu_toFloat32__(x_ int16) float32 {
+	/*line convert.go:167*/ return float32(x_)
+//line kernels_tandem.go:3296
+}
+
+func gpu_toFloat32___(x_ int32) float32 {
+	/*line convert.go:167*/ return float32(x_)
+//line kernels_tandem.go:3301
+}
+
+func gpu_toFloat32____(x_ int64) float32 {
+	/*line convert.go:167*/ return float32(x_)
+//line kernels_tandem.go:3306
+}
+
+func gpu_toFloat32_____(x_ uint8) float32 {
+	/*line convert.go:167*/ return float32(x_)
+//line kernels_tandem.go:3311
+}
+
+func gpu_toFloat32______(x_ uint16) float32 {
+	/*line convert.go:167*/ return float32(x_)
+//line kernels_tandem.go:3316
+}
+
+func gpu_toFloat32_______(x_ uint32) float32 {
+	/*line convert.go:167*/ return float32(x_)
+//line kernels_tandem.go:3321
+}
+
+func gpu_toFloat32________(x_ uint64) float32 {
+	/*line convert.go:167*/ return float32(x_)
+//line kernels_tandem.go:3326
+}
+
+func gpu_toFloat64(x_ float32) float64 {
+	/*line convert.go:170*/ return float64(x_)
+//line kernels_tandem.go:3331
+}
+
+func gpu_toFloat64_(x_ int8) float64 {
+	/*line convert.go:170*/ return float64(x_)
+//line kernels_tandem.go:3336
+}
+
+func gpu_toFloat64__(x_ int16) float64 {
+	/*line convert.go:170*/ return float64(x_)
+//line kernels_tandem.go:3341
+}
+
+func gpu_toFloat64___(x_ int32) float64 {
+	/*line convert.go:170*/ return float64(x_)
+//line kernels_tandem.go:3346
+}
+
+func gpu_toFloat64____(x_ int64) float64 {
+	/*line convert.go:170*/ return float64(x_)
+//line kernels_tandem.go:3351
+}
+
+func gpu_toFloat64_____(x_ uint8) float64 {
+	/*line convert.go:170*/ return float64(x_)
+//line kernels_tandem.go:3356
+}
+
+func gpu_toFloat64______(x_ uint16) float64 {
+	/*line convert.go:170*/ return float64(x_)
+//line kernels_tandem.go:3361
+}
+
+func gpu_toFloat64_______(x_ uint32) float64 {
+	/*line convert.go:170*/ return float64(x_)
+//line kernels_tandem.go:3366
+}
+
+func gpu_toFloat64________(x_ uint64) float64 {
+	/*line convert.go:170*/ return float64(x_)
+//line kernels_tandem.go:3371
 }
 
 func gpu_widenFloat16(x_ uint16) float32 {
-	/*line convert.go:46*/ return gpu_Float32(x_)
-//line kernels_tandem.go:2376
+	/*line convert.go:173*/ return gpu_Float32(x_)
+//line kernels_tandem.go:3376
 }
 
 func gpu_widenBFloat16(x_ uint16) float32 {
-	/*line convert.go:49*/ return gpu_Float32_(x_)
-//line kernels_tandem.go:2381
+	/*line convert.go:176*/ return gpu_Float32_(x_)
+//line kernels_tandem.go:3381
 }
 
 func gpu_toFloat16(x_ float32) uint16 {
-	/*line convert.go:52*/ return gpu_ToFloat16(x_)
-//line kernels_tandem.go:2386
+	/*line convert.go:179*/ return gpu_ToFloat16(x_)
+//line kernels_tandem.go:3386
 }
 
 func gpu_toBFloat16(x_ float32) uint16 {
-	/*line convert.go:55*/ return gpu_ToBFloat16(x_)
-//line kernels_tandem.go:2391
+	/*line convert.go:182*/ return gpu_ToBFloat16(x_)
+//line kernels_tandem.go:3391
+}
+
+func gpu_doubleToFloat16(x_ float64) uint16 {
+	/*line convert.go:185*/ return gpu_ToFloat16(gpu_odd(x_))
+//line kernels_tandem.go:3396
+}
+
+func gpu_doubleToBFloat16(x_ float64) uint16 {
+	/*line convert.go:188*/ return gpu_ToBFloat16(gpu_odd(x_))
+//line kernels_tandem.go:3401
 }
 
 func gpu_exp(x_ float32) float32 {
 	/*line elementary.go:14*/ return f32.Exp(x_)
-//line kernels_tandem.go:2396
+//line kernels_tandem.go:3406
 }
 
 func gpu_exp_(x_ float64) float64 {
 	/*line elementary.go:14*/ return rmath.Exp(x_)
-//line kernels_tandem.go:2401
+//line kernels_tandem.go:3411
 }
 
 func gpu_exp2(x_ float32) float32 {
 	/*line elementary.go:22*/ return f32.Exp2(x_)
-//line kernels_tandem.go:2406
+//line kernels_tandem.go:3416
 }
 
 func gpu_exp2_(x_ float64) float64 {
 	/*line elementary.go:22*/ return rmath.Exp2(x_)
-//line kernels_tandem.go:2411
+//line kernels_tandem.go:3421
 }
 
 func gpu_expm1(x_ float32) float32 {
 	/*line elementary.go:30*/ return f32.Expm1(x_)
-//line kernels_tandem.go:2416
+//line kernels_tandem.go:3426
 }
 
 func gpu_expm1_(x_ float64) float64 {
 	/*line elementary.go:30*/ return rmath.Expm1(x_)
-//line kernels_tandem.go:2421
+//line kernels_tandem.go:3431
 }
 
 func gpu_log(x_ float32) float32 {
 	/*line elementary.go:38*/ return f32.Log(x_)
-//line kernels_tandem.go:2426
+//line kernels_tandem.go:3436
 }
 
 func gpu_log_(x_ float64) float64 {
 	/*line elementary.go:38*/ return rmath.Log(x_)
-//line kernels_tandem.go:2431
+//line kernels_tandem.go:3441
 }
 
 func gpu_log2(x_ float32) float32 {
 	/*line elementary.go:46*/ return f32.Log2(x_)
-//line kernels_tandem.go:2436
+//line kernels_tandem.go:3446
 }
 
 func gpu_log2_(x_ float64) float64 {
 	/*line elementary.go:46*/ return rmath.Log2(x_)
-//line kernels_tandem.go:2441
+//line kernels_tandem.go:3451
 }
 
 func gpu_log10(x_ float32) float32 {
 	/*line elementary.go:54*/ return f32.Log10(x_)
-//line kernels_tandem.go:2446
+//line kernels_tandem.go:3456
 }
 
 func gpu_log10_(x_ float64) float64 {
 	/*line elementary.go:54*/ return rmath.Log10(x_)
-//line kernels_tandem.go:2451
+//line kernels_tandem.go:3461
 }
 
 func gpu_log1p(x_ float32) float32 {
 	/*line elementary.go:62*/ return f32.Log1p(x_)
-//line kernels_tandem.go:2456
+//line kernels_tandem.go:3466
 }
 
 func gpu_log1p_(x_ float64) float64 {
 	/*line elementary.go:62*/ return rmath.Log1p(x_)
-//line kernels_tandem.go:2461
+//line kernels_tandem.go:3471
 }
 
 func gpu_sin(x_ float32) float32 {
 	/*line elementary.go:70*/ return f32.Sin(x_)
-//line kernels_tandem.go:2466
+//line kernels_tandem.go:3476
 }
 
 func gpu_sin_(x_ float64) float64 {
 	/*line elementary.go:70*/ return rmath.Sin(x_)
-//line kernels_tandem.go:2471
+//line kernels_tandem.go:3481
 }
 
 func gpu_cos(x_ float32) float32 {
 	/*line elementary.go:78*/ return f32.Cos(x_)
-//line kernels_tandem.go:2476
+//line kernels_tandem.go:3486
 }
 
 func gpu_cos_(x_ float64) float64 {
 	/*line elementary.go:78*/ return rmath.Cos(x_)
-//line kernels_tandem.go:2481
+//line kernels_tandem.go:3491
 }
 
 func gpu_tan(x_ float32) float32 {
 	/*line elementary.go:86*/ return f32.Tan(x_)
-//line kernels_tandem.go:2486
+//line kernels_tandem.go:3496
 }
 
 func gpu_tan_(x_ float64) float64 {
 	/*line elementary.go:86*/ return rmath.Tan(x_)
-//line kernels_tandem.go:2491
+//line kernels_tandem.go:3501
 }
 
 func gpu_sinPi(x_ float32) float32 {
 	/*line elementary.go:94*/ return f32.SinPi(x_)
-//line kernels_tandem.go:2496
+//line kernels_tandem.go:3506
 }
 
 func gpu_sinPi_(x_ float64) float64 {
 	/*line elementary.go:94*/ return rmath.SinPi(x_)
-//line kernels_tandem.go:2501
+//line kernels_tandem.go:3511
 }
 
 func gpu_cosPi(x_ float32) float32 {
 	/*line elementary.go:102*/ return f32.CosPi(x_)
-//line kernels_tandem.go:2506
+//line kernels_tandem.go:3516
 }
 
 func gpu_cosPi_(x_ float64) float64 {
 	/*line elementary.go:102*/ return rmath.CosPi(x_)
-//line kernels_tandem.go:2511
+//line kernels_tandem.go:3521
 }
 
 func gpu_asin(x_ float32) float32 {
 	/*line elementary.go:110*/ return f32.Asin(x_)
-//line kernels_tandem.go:2516
+//line kernels_tandem.go:3526
 }
 
 func gpu_asin_(x_ float64) float64 {
 	/*line elementary.go:110*/ return rmath.Asin(x_)
-//line kernels_tandem.go:2521
+//line kernels_tandem.go:3531
 }
 
 func gpu_acos(x_ float32) float32 {
 	/*line elementary.go:118*/ return f32.Acos(x_)
-//line kernels_tandem.go:2526
+//line kernels_tandem.go:3536
 }
 
 func gpu_acos_(x_ float64) float64 {
 	/*line elementary.go:118*/ return rmath.Acos(x_)
-//line kernels_tandem.go:2531
+//line kernels_tandem.go:3541
 }
 
 func gpu_atan(x_ float32) float32 {
 	/*line elementary.go:126*/ return f32.Atan(x_)
-//line kernels_tandem.go:2536
+//line kernels_tandem.go:3546
 }
 
 func gpu_atan_(x_ float64) float64 {
 	/*line elementary.go:126*/ return rmath.Atan(x_)
-//line kernels_tandem.go:2541
+//line kernels_tandem.go:3551
 }
 
 func gpu_sinh(x_ float32) float32 {
 	/*line elementary.go:134*/ return f32.Sinh(x_)
-//line kernels_tandem.go:2546
+//line kernels_tandem.go:3556
 }
 
 func gpu_sinh_(x_ float64) float64 {
 	/*line elementary.go:134*/ return rmath.Sinh(x_)
-//line kernels_tandem.go:2551
+//line kernels_tandem.go:3561
 }
 
 func gpu_cosh(x_ float32) float32 {
 	/*line elementary.go:142*/ return f32.Cosh(x_)
-//line kernels_tandem.go:2556
+//line kernels_tandem.go:3566
 }
 
 func gpu_cosh_(x_ float64) float64 {
 	/*line elementary.go:142*/ return rmath.Cosh(x_)
-//line kernels_tandem.go:2561
+//line kernels_tandem.go:3571
 }
 
 func gpu_tanh(x_ float32) float32 {
 	/*line elementary.go:150*/ return f32.Tanh(x_)
-//line kernels_tandem.go:2566
+//line kernels_tandem.go:3576
 }
 
 func gpu_tanh_(x_ float64) float64 {
 	/*line elementary.go:150*/ return rmath.Tanh(x_)
-//line kernels_tandem.go:2571
+//line kernels_tandem.go:3581
 }
 
 func gpu_asinh(x_ float32) float32 {
 	/*line elementary.go:158*/ return f32.Asinh(x_)
-//line kernels_tandem.go:2576
+//line kernels_tandem.go:3586
 }
 
 func gpu_asinh_(x_ float64) float64 {
 	/*line elementary.go:158*/ return rmath.Asinh(x_)
-//line kernels_tandem.go:2581
+//line kernels_tandem.go:3591
 }
 
 func gpu_acosh(x_ float32) float32 {
 	/*line elementary.go:166*/ return f32.Acosh(x_)
-//line kernels_tandem.go:2586
+//line kernels_tandem.go:3596
 }
 
 func gpu_acosh_(x_ float64) float64 {
 	/*line elementary.go:166*/ return rmath.Acosh(x_)
-//line kernels_tandem.go:2591
+//line kernels_tandem.go:3601
 }
 
 func gpu_atanh(x_ float32) float32 {
 	/*line elementary.go:174*/ return f32.Atanh(x_)
-//line kernels_tandem.go:2596
+//line kernels_tandem.go:3606
 }
 
 func gpu_atanh_(x_ float64) float64 {
 	/*line elementary.go:174*/ return rmath.Atanh(x_)
-//line kernels_tandem.go:2601
+//line kernels_tandem.go:3611
 }
 
 func gpu_cbrt(x_ float32) float32 {
 	/*line elementary.go:182*/ return f32.Cbrt(x_)
-//line kernels_tandem.go:2606
+//line kernels_tandem.go:3616
 }
 
 func gpu_cbrt_(x_ float64) float64 {
 	/*line elementary.go:182*/ return rmath.Cbrt(x_)
-//line kernels_tandem.go:2611
+//line kernels_tandem.go:3621
 }
 
 func gpu_rsqrt(x_ float32) float32 {
 	/*line elementary.go:190*/ return f32.Rsqrt(x_)
-//line kernels_tandem.go:2616
+//line kernels_tandem.go:3626
 }
 
 func gpu_rsqrt_(x_ float64) float64 {
 	/*line elementary.go:190*/ return rmath.Rsqrt(x_)
-//line kernels_tandem.go:2621
+//line kernels_tandem.go:3631
 }
 
 func gpu_erf(x_ float32) float32 {
 	/*line elementary.go:198*/ return f32.Erf(x_)
-//line kernels_tandem.go:2626
+//line kernels_tandem.go:3636
 }
 
 func gpu_erf_(x_ float64) float64 {
 	/*line elementary.go:198*/ return rmath.Erf(x_)
-//line kernels_tandem.go:2631
+//line kernels_tandem.go:3641
 }
 
 func gpu_erfc(x_ float32) float32 {
 	/*line elementary.go:206*/ return f32.Erfc(x_)
-//line kernels_tandem.go:2636
+//line kernels_tandem.go:3646
 }
 
 func gpu_erfc_(x_ float64) float64 {
 	/*line elementary.go:206*/ return rmath.Erfc(x_)
-//line kernels_tandem.go:2641
+//line kernels_tandem.go:3651
 }
 
 func gpu_sigmoid(x_ float32) float32 {
 	/*line elementary.go:214*/ return f32.Sigmoid(x_)
-//line kernels_tandem.go:2646
+//line kernels_tandem.go:3656
 }
 
 func gpu_sigmoid_(x_ float64) float64 {
 	/*line elementary.go:214*/ return rmath.Sigmoid(x_)
-//line kernels_tandem.go:2651
+//line kernels_tandem.go:3661
 }
 
 func gpu_floor(x_ float32) float32 {
 	/*line elementary.go:222*/ return f32.Floor(x_)
-//line kernels_tandem.go:2656
+//line kernels_tandem.go:3666
 }
 
 func gpu_floor_(x_ float64) float64 {
 	/*line elementary.go:222*/ return rmath.Floor(x_)
-//line kernels_tandem.go:2661
+//line kernels_tandem.go:3671
 }
 
 func gpu_ceil(x_ float32) float32 {
 	/*line elementary.go:230*/ return f32.Ceil(x_)
-//line kernels_tandem.go:2666
+//line kernels_tandem.go:3676
 }
 
 func gpu_ceil_(x_ float64) float64 {
 	/*line elementary.go:230*/ return rmath.Ceil(x_)
-//line kernels_tandem.go:2671
+//line kernels_tandem.go:3681
 }
 
 func gpu_trunc(x_ float32) float32 {
 	/*line elementary.go:238*/ return f32.Trunc(x_)
-//line kernels_tandem.go:2676
+//line kernels_tandem.go:3686
 }
 
 func gpu_trunc_(x_ float64) float64 {
 	/*line elementary.go:238*/ return rmath.Trunc(x_)
-//line kernels_tandem.go:2681
+//line kernels_tandem.go:3691
 }
 
 func gpu_round(x_ float32) float32 {
 	/*line elementary.go:246*/ return f32.Round(x_)
-//line kernels_tandem.go:2686
+//line kernels_tandem.go:3696
 }
 
 func gpu_round_(x_ float64) float64 {
 	/*line elementary.go:246*/ return rmath.Round(x_)
-//line kernels_tandem.go:2691
+//line kernels_tandem.go:3701
 }
 
 func gpu_roundToEven(x_ float32) float32 {
 	/*line elementary.go:254*/ return f32.RoundToEven(x_)
-//line kernels_tandem.go:2696
+//line kernels_tandem.go:3706
 }
 
 func gpu_roundToEven_(x_ float64) float64 {
 	/*line elementary.go:254*/ return rmath.RoundToEven(x_)
-//line kernels_tandem.go:2701
+//line kernels_tandem.go:3711
 }
 
 func gpu_pow(x_ float32, y_ float32) float32 {
 	/*line elementary.go:262*/ return f32.Pow(x_, y_)
-//line kernels_tandem.go:2706
+//line kernels_tandem.go:3716
 }
 
 func gpu_pow_(x_ float64, y_ float64) float64 {
 	/*line elementary.go:262*/ return rmath.Pow(x_, y_)
-//line kernels_tandem.go:2711
+//line kernels_tandem.go:3721
 }
 
 func gpu_atan2(x_ float32, y_ float32) float32 {
 	/*line elementary.go:270*/ return f32.Atan2(x_, y_)
-//line kernels_tandem.go:2716
+//line kernels_tandem.go:3726
 }
 
 func gpu_atan2_(x_ float64, y_ float64) float64 {
 	/*line elementary.go:270*/ return rmath.Atan2(x_, y_)
-//line kernels_tandem.go:2721
+//line kernels_tandem.go:3731
 }
 
 func gpu_hypot(x_ float32, y_ float32) float32 {
 	/*line elementary.go:278*/ return f32.Hypot(x_, y_)
-//line kernels_tandem.go:2726
+//line kernels_tandem.go:3736
 }
 
 func gpu_hypot_(x_ float64, y_ float64) float64 {
 	/*line elementary.go:278*/ return rmath.Hypot(x_, y_)
-//line kernels_tandem.go:2731
+//line kernels_tandem.go:3741
 }
 
 func gpu_mod(x_ float32, y_ float32) float32 {
 	/*line elementary.go:286*/ return f32.Mod(x_, y_)
-//line kernels_tandem.go:2736
+//line kernels_tandem.go:3746
 }
 
 func gpu_mod_(x_ float64, y_ float64) float64 {
 	/*line elementary.go:286*/ return rmath.Mod(x_, y_)
-//line kernels_tandem.go:2741
+//line kernels_tandem.go:3751
 }
 
 func gpu_relu(x_ float32) float32 {
 	/*line elementary.go:294*/ return max(x_, float32(0))
-//line kernels_tandem.go:2746
+//line kernels_tandem.go:3756
 }
 
 func gpu_relu_(x_ float64) float64 {
 	/*line elementary.go:294*/ return max(x_, float64(0))
-//line kernels_tandem.go:2751
+//line kernels_tandem.go:3761
 }
 
 func gpu_leakyRelu(x_ float32, y_ float32) float32 {
@@ -2755,7 +3765,7 @@ func gpu_leakyRelu(x_ float32, y_ float32) float32 {
 		return float32(y_ * x_)
 	}
 	return x_
-//line kernels_tandem.go:2759
+//line kernels_tandem.go:3769
 }
 
 func gpu_leakyRelu_(x_ float64, y_ float64) float64 {
@@ -2763,37 +3773,145 @@ func gpu_leakyRelu_(x_ float64, y_ float64) float64 {
 		return float64(y_ * x_)
 	}
 	return x_
-//line kernels_tandem.go:2767
+//line kernels_tandem.go:3777
 }
 
 func gpu_softplus(x_ float32) float32 {
 	/*line elementary.go:315*/ return max(x_, float32(0)) + f32.Log1p(f32.Exp(-max(x_, -x_)))
-//line kernels_tandem.go:2772
+//line kernels_tandem.go:3782
 }
 
 func gpu_softplus_(x_ float64) float64 {
 	/*line elementary.go:315*/ return max(x_, float64(0)) + rmath.Log1p(rmath.Exp(-max(x_, -x_)))
-//line kernels_tandem.go:2777
+//line kernels_tandem.go:3787
 }
 
 func gpu_silu(x_ float32) float32 {
 	/*line elementary.go:323*/ return float32(x_ * f32.Sigmoid(x_))
-//line kernels_tandem.go:2782
+//line kernels_tandem.go:3792
 }
 
 func gpu_silu_(x_ float64) float64 {
 	/*line elementary.go:323*/ return float64(x_ * rmath.Sigmoid(x_))
-//line kernels_tandem.go:2787
+//line kernels_tandem.go:3797
 }
 
 func gpu_gelu(x_ float32) float32 {
 	/*line elementary.go:334*/ return float32((x_ / float32(2)) * f32.Erfc((-x_)/float32(1.4142135)))
-//line kernels_tandem.go:2792
+//line kernels_tandem.go:3802
 }
 
 func gpu_gelu_(x_ float64) float64 {
 	/*line elementary.go:334*/ return float64((x_ / float64(2)) * rmath.Erfc((-x_)/float64(1.4142135623730951)))
-//line kernels_tandem.go:2797
+//line kernels_tandem.go:3807
+}
+
+func gpu_floorDiv(x_ float32, y_ float32) float32 {
+	/*line floor.go:48*/ if y_ == float32(0) {
+		return x_ / y_
+	}
+	m_ := f32.Mod(x_, y_)
+	q_ := (x_ - m_) / y_
+	if (m_ != float32(0)) && ((m_ < float32(0)) != (y_ < float32(0))) {
+		q_ = q_ - float32(1)
+	}
+	if q_ == float32(0) {
+		return float32(math.Float64frombits((math.Float64bits(float64(0)) &^ uint64(9223372036854775808)) | (math.Float64bits(float64((x_ / y_))) & uint64(9223372036854775808))))
+	}
+	f_ := f32.Floor(q_)
+	if (q_ - f_) > float32(0.5) {
+		f_ = f_ + float32(1)
+	}
+	return f_
+//line kernels_tandem.go:3827
+}
+
+func gpu_floorDiv_(x_ float64, y_ float64) float64 {
+	/*line floor.go:48*/ if y_ == float64(0) {
+		return x_ / y_
+	}
+	m_ := rmath.Mod(x_, y_)
+	q_ := (x_ - m_) / y_
+	if (m_ != float64(0)) && ((m_ < float64(0)) != (y_ < float64(0))) {
+		q_ = q_ - float64(1)
+	}
+	if q_ == float64(0) {
+		return math.Float64frombits((math.Float64bits(float64(0)) &^ uint64(9223372036854775808)) | (math.Float64bits(x_/y_) & uint64(9223372036854775808)))
+	}
+	f_ := rmath.Floor(q_)
+	if (q_ - f_) > float64(0.5) {
+		f_ = f_ + float64(1)
+	}
+	return f_
+//line kernels_tandem.go:3847
+}
+
+func gpu_floorMod(x_ float32, y_ float32) float32 {
+	/*line floor.go:68*/ m_ := f32.Mod(x_, y_)
+	/*line floor.go:70*/ if m_ == float32(0) {
+		return float32(math.Float64frombits((math.Float64bits(float64(0)) &^ uint64(9223372036854775808)) | (math.Float64bits(float64(y_)) & uint64(9223372036854775808))))
+	} else {
+		/*line floor.go:72*/ if (m_ < float32(0)) != (y_ < float32(0)) {
+			return m_ + y_
+		}
+	}
+	/*line floor.go:75*/ return m_
+//line kernels_tandem.go:3860
+}
+
+func gpu_floorMod_(x_ float64, y_ float64) float64 {
+	/*line floor.go:68*/ m_ := rmath.Mod(x_, y_)
+	/*line floor.go:70*/ if m_ == float64(0) {
+		return math.Float64frombits((math.Float64bits(float64(0)) &^ uint64(9223372036854775808)) | (math.Float64bits(y_) & uint64(9223372036854775808)))
+	} else {
+		/*line floor.go:72*/ if (m_ < float64(0)) != (y_ < float64(0)) {
+			return m_ + y_
+		}
+	}
+	/*line floor.go:75*/ return m_
+//line kernels_tandem.go:3873
+}
+
+func gpu_floorQuo(x_ int32, y_ int32) int32 {
+	/*line floor.go:80*/ q_ := gpu_quo(x_, y_)
+	if (gpu_rem(x_, y_) != int32(0)) && ((x_ < int32(0)) != (y_ < int32(0))) {
+		q_ = q_ - int32(1)
+	}
+	return q_
+//line kernels_tandem.go:3882
+}
+
+func gpu_floorRem(x_ int32, y_ int32) int32 {
+	/*line floor.go:89*/ m_ := gpu_rem(x_, y_)
+	if (m_ != int32(0)) && ((m_ < int32(0)) != (y_ < int32(0))) {
+		m_ = m_ + y_
+	}
+	return m_
+//line kernels_tandem.go:3891
+}
+
+func gpu_lower(x_ float32, i_ int32, j_ int32) float32 {
+	/*line move.go:239*/ if j_ <= i_ {
+		return x_
+	}
+	return float32(0)
+//line kernels_tandem.go:3899
+}
+
+func gpu_lower_(x_ float64, i_ int32, j_ int32) float64 {
+	/*line move.go:239*/ if j_ <= i_ {
+		return x_
+	}
+	return float64(0)
+//line kernels_tandem.go:3907
+}
+
+func gpu_lower__(x_ int32, i_ int32, j_ int32) int32 {
+	/*line move.go:239*/ if j_ <= i_ {
+		return x_
+	}
+	return int32(0)
+//line kernels_tandem.go:3915
 }
 
 func gpu_between(x_ float32, y_ float32, f_ float64) float32 {
@@ -2812,7 +3930,7 @@ func gpu_between(x_ float32, y_ float32, f_ float64) float32 {
 		}
 	}
 	/*line sort.go:278*/ return float32(max(a_+(d_/float64(2)), b_-float64((float64(1)-f_)*d_)))
-//line kernels_tandem.go:2816
+//line kernels_tandem.go:3934
 }
 
 func gpu_between_(x_ float64, y_ float64, f_ float64) float64 {
@@ -2831,7 +3949,7 @@ func gpu_between_(x_ float64, y_ float64, f_ float64) float64 {
 		}
 	}
 	/*line sort.go:278*/ return max(a_+(d_/float64(2)), b_-float64((float64(1)-f_)*d_))
-//line kernels_tandem.go:2835
+//line kernels_tandem.go:3953
 }
 
 func gpu_Float32(h_ uint16) float32 {
@@ -2845,12 +3963,12 @@ func gpu_Float32(h_ uint16) float32 {
 		}
 	}
 	/*line ../element/half.go:37*/ return math.Float32frombits(sign_ | ((abs_ << (13)) + uint32(939524096)))
-//line kernels_tandem.go:2849
+//line kernels_tandem.go:3967
 }
 
 func gpu_Float32_(b_ uint16) float32 {
 	/*line ../element/half.go:50*/ return math.Float32frombits(uint32(b_) << (16))
-//line kernels_tandem.go:2854
+//line kernels_tandem.go:3972
 }
 
 func gpu_ToFloat16(x_ float32) uint16 {
@@ -2870,7 +3988,7 @@ func gpu_ToFloat16(x_ float32) uint16 {
 	}
 	/*line ../element/half.go:24*/ abs_ = abs_ + (uint32(4095) + ((abs_ >> (13)) & uint32(1)))
 	return sign_ | uint16(((abs_ - uint32(939524096)) >> (13)))
-//line kernels_tandem.go:2874
+//line kernels_tandem.go:3992
 }
 
 func gpu_ToBFloat16(x_ float32) uint16 {
@@ -2879,5 +3997,19 @@ func gpu_ToBFloat16(x_ float32) uint16 {
 		return uint16(((bits_ >> (16)) | uint32(64)))
 	}
 	return uint16((((bits_ + uint32(32767)) + ((bits_ >> (16)) & uint32(1))) >> (16)))
-//line kernels_tandem.go:2883
+//line kernels_tandem.go:4001
+}
+
+func gpu_odd(x_ float64) float32 {
+	/*line convert.go:193*/ y_ := float32(x_)
+	bits_ := math.Float32bits(y_)
+	/*line convert.go:196*/ if ((x_ != x_) || (float64(y_) == x_)) || ((bits_ & uint32(1)) == uint32(1)) {
+		return y_
+	} else {
+		/*line convert.go:198*/ if math.Abs(float64(y_)) > math.Abs(x_) {
+			return math.Float32frombits(bits_ - uint32(1))
+		}
+	}
+	/*line convert.go:201*/ return math.Float32frombits(bits_ + uint32(1))
+//line kernels_tandem.go:4015
 }

@@ -61,9 +61,6 @@ var Code_ceil support.Natives
 //go:embed code_clip_arm64.zip
 var Code_clip support.Natives
 
-//go:embed code_convert_arm64.zip
-var Code_convert support.Natives
-
 //go:embed code_cos_arm64.zip
 var Code_cos support.Natives
 
@@ -75,6 +72,12 @@ var Code_cospi support.Natives
 
 //go:embed code_div_arm64.zip
 var Code_div support.Natives
+
+//go:embed code_doubletobfloat16_arm64.zip
+var Code_doubletobfloat16 support.Natives
+
+//go:embed code_doubletofloat16_arm64.zip
+var Code_doubletofloat16 support.Natives
 
 //go:embed code_equals_arm64.zip
 var Code_equals support.Natives
@@ -97,6 +100,18 @@ var Code_expm1 support.Natives
 //go:embed code_floor_arm64.zip
 var Code_floor support.Natives
 
+//go:embed code_floordiv_arm64.zip
+var Code_floordiv support.Natives
+
+//go:embed code_floormod_arm64.zip
+var Code_floormod support.Natives
+
+//go:embed code_floorquo_arm64.zip
+var Code_floorquo support.Natives
+
+//go:embed code_floorrem_arm64.zip
+var Code_floorrem support.Natives
+
 //go:embed code_fma_arm64.zip
 var Code_fma support.Natives
 
@@ -114,6 +129,9 @@ var Code_isfinite support.Natives
 
 //go:embed code_isnan_arm64.zip
 var Code_isnan support.Natives
+
+//go:embed code_kron_arm64.zip
+var Code_kron support.Natives
 
 //go:embed code_leakyrelu_arm64.zip
 var Code_leakyrelu support.Natives
@@ -135,6 +153,9 @@ var Code_log1p support.Natives
 
 //go:embed code_log2_arm64.zip
 var Code_log2 support.Natives
+
+//go:embed code_lower_arm64.zip
+var Code_lower support.Natives
 
 //go:embed code_maximum_arm64.zip
 var Code_maximum support.Natives
@@ -226,8 +247,41 @@ var Code_tanh support.Natives
 //go:embed code_tobfloat16_arm64.zip
 var Code_tobfloat16 support.Natives
 
+//go:embed code_tobool_arm64.zip
+var Code_tobool support.Natives
+
 //go:embed code_tofloat16_arm64.zip
 var Code_tofloat16 support.Natives
+
+//go:embed code_tofloat32_arm64.zip
+var Code_tofloat32 support.Natives
+
+//go:embed code_tofloat64_arm64.zip
+var Code_tofloat64 support.Natives
+
+//go:embed code_toint16_arm64.zip
+var Code_toint16 support.Natives
+
+//go:embed code_toint32_arm64.zip
+var Code_toint32 support.Natives
+
+//go:embed code_toint64_arm64.zip
+var Code_toint64 support.Natives
+
+//go:embed code_toint8_arm64.zip
+var Code_toint8 support.Natives
+
+//go:embed code_touint16_arm64.zip
+var Code_touint16 support.Natives
+
+//go:embed code_touint32_arm64.zip
+var Code_touint32 support.Natives
+
+//go:embed code_touint64_arm64.zip
+var Code_touint64 support.Natives
+
+//go:embed code_touint8_arm64.zip
+var Code_touint8 support.Natives
 
 //go:embed code_trunc_arm64.zip
 var Code_trunc support.Natives

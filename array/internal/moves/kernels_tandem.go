@@ -126,6 +126,30 @@ var RowsUint64Kernel = support.Lazy{New: func() *backend.Source {
 	return kernelsPacked.Source("Rows_uint64", nativecode.Code_rows.Of("Rows_uint64", "3033a6ebcb786353ea84cbfd327cfb96"), support.Params{}.Matrix("c", "ulong", 8).ConstMatrix("a", "ulong", 8).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4).Scalar("put", "uint", 4).Scalar("short", "uint", 4), RowsUint64Go, RowsUint64Plain, "moves.go")
 }}
 
+// LaunchCols runs [Cols] over grid. Slices and matrices are in host memory or on the device of s;
+// with host memory it blocks until the kernel is done.
+func LaunchCols[E interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[E], Arg2 linalg.KernelArg[E], Arg3 linalg.KernelArg[int32], Arg4 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, c Arg1, a Arg2, index Arg3, bad Arg4) error {
+	call := launch.New(s, ColsKernels.Of(*new(E)), grid)
+	launch.Matrix[E](&call, "c", c)
+	launch.Matrix[E](&call, "a", a)
+	launch.Matrix[int32](&call, "index", index)
+	launch.Slice[int32](&call, "bad", bad)
+	return call.Launch()
+}
+
+var ColsKernels = support.Kernels{
+	{Types: []any{uint32(0)}, Kernel: &ColsUint32Kernel},
+	{Types: []any{uint64(0)}, Kernel: &ColsUint64Kernel},
+}
+
+var ColsUint32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("Cols_uint32", nativecode.Code_cols.Of("Cols_uint32", "404846655d1d19608669d16cb00fd2d6"), support.Params{}.Matrix("c", "uint", 4).ConstMatrix("a", "uint", 4).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4), ColsUint32Go, ColsUint32Plain, "moves.go")
+}}
+
+var ColsUint64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("Cols_uint64", nativecode.Code_cols.Of("Cols_uint64", "858a2aa5be75f2be466c487c183db975"), support.Params{}.Matrix("c", "ulong", 8).ConstMatrix("a", "ulong", 8).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4), ColsUint64Go, ColsUint64Plain, "moves.go")
+}}
+
 // LaunchCountTrue runs [CountTrue] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchCountTrue[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[uint8]](s *linalg.Session, grid backend.Grid, counts Arg1, mask Arg2, per int) error {
@@ -200,6 +224,7 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "moves.go", Head: "func at(v gpu.Matrix[int32], k int) int { return int(v.Data[k*step(v)]) }", Hash: "d806b9dea94633d3c4b9781996369eb64cbdf78a7cf8f2c4d1bd35b7b9d608fd"},
 	{File: "moves.go", Head: "func step[E gpu.Unsigned | int32](v gpu.Matrix[E]) int {", Hash: "3c38770f9c5d99225258204a215c2d41a48567a839848fdf25f6b0e47abf94ff"},
 	{File: "moves.go", Head: "func Rows[E gpu.Unsigned](it gpu.Item, c, a gpu.Matrix[E], index gpu.Matrix[int32], bad []int32, put, short bool) {", Hash: "b43ca5a370074a0c6a218a9b3d3dcf232bee92932d16dabc521c0e731e25ce52"},
+	{File: "moves.go", Head: "func Cols[E gpu.Unsigned](it gpu.Item, c, a gpu.Matrix[E], index gpu.Matrix[int32], bad []int32) {", Hash: "4f6809d192ab51702564d40315b1896cfaec4259398febf4c36e1ae9981e03cc"},
 	{File: "moves.go", Head: "func ends(index gpu.Matrix[int32], i int, put bool) (from, to int) {", Hash: "80e86f76a591f0425d9f3a0385c9c6e91c0555c07039649197bcf4f2ab26b8fc"},
 	{File: "selection.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "selection.go", Head: "func CountTrue(it gpu.Item, counts []int32, mask []uint8, per int) {", Hash: "7857f7dd7c824403e8f81e50981904528beae3e2bf751cebfeba777d132621d1"},
@@ -321,7 +346,7 @@ func PlaceUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:325
+//line kernels_tandem.go:350
 	}
 	return nil
 }
@@ -407,7 +432,7 @@ func PlaceUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:411
+//line kernels_tandem.go:436
 	}
 	return nil
 }
@@ -468,7 +493,7 @@ func PlaceShortUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:472
+//line kernels_tandem.go:497
 	}
 	return nil
 }
@@ -529,7 +554,7 @@ func PlaceShortUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:533
+//line kernels_tandem.go:558
 	}
 	return nil
 }
@@ -578,7 +603,7 @@ func CheckGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:582
+//line kernels_tandem.go:607
 	}
 	return nil
 }
@@ -618,7 +643,7 @@ func CheckInOrderGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:622
+//line kernels_tandem.go:647
 	}
 	return nil
 }
@@ -680,7 +705,7 @@ func RowsUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:684
+//line kernels_tandem.go:709
 	}
 	return nil
 }
@@ -742,7 +767,99 @@ func RowsUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:746
+//line kernels_tandem.go:771
+	}
+	return nil
+}
+
+func ColsUint32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		Cols[uint32](it, gpu.Matrix[uint32]{Data: support.Matrix[uint32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[uint32]{Data: support.Matrix[uint32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[int32]{Data: support.Matrix[int32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int32](args[15:]))
+	})
+}
+
+func ColsUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	c_ := gpu_Matrix{Data_: support.Matrix[uint32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	a_ := gpu_Matrix{Data_: support.Matrix[uint32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	index_ := gpu_Matrix__{Data_: support.Matrix[int32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
+	bad_ := support.Slice[int32](args[15:])
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	s1 := int64(grid.Groups[1]) * n1
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		more := support.More(grid, i, hi)
+		i += more
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+			items1:
+				for i0 := b0; i0 < e0; i0++ {
+					/*line moves.go:140*/ if bad_[0] > int32(0) {
+						continue items1
+					}
+					for i_ := i1; i_ < c_.Rows_; i_ = i_ + s1 {
+						h1 := c_.Cols_
+						h2 := c_.Data_
+						h3 := c_.Stride_
+						h4 := a_.Data_
+						h5 := a_.Stride_
+						for j_ := i0; j_ < h1; j_ = j_ + s0 {
+							/*line moves.go:145*/ t_ := gpu_at(index_, j_)
+							/*line moves.go:145*/ h2[(i_*h3)+j_] = h4[(i_*h5)+t_]
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:817
+	}
+	return nil
+}
+
+func ColsUint64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		Cols[uint64](it, gpu.Matrix[uint64]{Data: support.Matrix[uint64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[uint64]{Data: support.Matrix[uint64](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[int32]{Data: support.Matrix[int32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int32](args[15:]))
+	})
+}
+
+func ColsUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	c_ := gpu_Matrix_{Data_: support.Matrix[uint64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	a_ := gpu_Matrix_{Data_: support.Matrix[uint64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	index_ := gpu_Matrix__{Data_: support.Matrix[int32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
+	bad_ := support.Slice[int32](args[15:])
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	s1 := int64(grid.Groups[1]) * n1
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		more := support.More(grid, i, hi)
+		i += more
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+			items1:
+				for i0 := b0; i0 < e0; i0++ {
+					/*line moves.go:140*/ if bad_[0] > int32(0) {
+						continue items1
+					}
+					for i_ := i1; i_ < c_.Rows_; i_ = i_ + s1 {
+						h1 := c_.Cols_
+						h2 := c_.Data_
+						h3 := c_.Stride_
+						h4 := a_.Data_
+						h5 := a_.Stride_
+						for j_ := i0; j_ < h1; j_ = j_ + s0 {
+							/*line moves.go:145*/ t_ := gpu_at(index_, j_)
+							/*line moves.go:145*/ h2[(i_*h3)+j_] = h4[(i_*h5)+t_]
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:863
 	}
 	return nil
 }
@@ -779,7 +896,7 @@ func CountTrueGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:783
+//line kernels_tandem.go:900
 	}
 	return nil
 }
@@ -819,7 +936,7 @@ func NumbersGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:823
+//line kernels_tandem.go:940
 	}
 	return nil
 }
@@ -860,7 +977,7 @@ func ElementsUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:864
+//line kernels_tandem.go:981
 	}
 	return nil
 }
@@ -901,28 +1018,28 @@ func ElementsUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:905
+//line kernels_tandem.go:1022
 	}
 	return nil
 }
 
 func gpu_at(v_ gpu_Matrix__, k_ int64) int64 {
 	/*line moves.go:97*/ return int64(v_.Data_[k_*gpu_step(v_)])
-//line kernels_tandem.go:912
+//line kernels_tandem.go:1029
 }
 
 func gpu_ends(index_ gpu_Matrix__, i_ int64, put_ bool) (int64, int64) {
-	/*line moves.go:137*/ var from_ int64
+	/*line moves.go:151*/ var from_ int64
 	_ = from_
-	/*line moves.go:137*/ var to_ int64
+	/*line moves.go:151*/ var to_ int64
 	_ = to_
-	/*line moves.go:138*/ if put_ {
+	/*line moves.go:152*/ if put_ {
 		t_ := gpu_at(index_, i_)
-		/*line moves.go:139*/ return i_, t_
+		/*line moves.go:153*/ return i_, t_
 	}
 	t2_ := gpu_at(index_, i_)
-	/*line moves.go:141*/ return t2_, i_
-//line kernels_tandem.go:926
+	/*line moves.go:155*/ return t2_, i_
+//line kernels_tandem.go:1043
 }
 
 func gpu_before(counts_ []int32, o_ int64) int64 {
@@ -935,7 +1052,7 @@ func gpu_before(counts_ []int32, o_ int64) int64 {
 		n_ = n_ + int64(v_)
 	}
 	return n_
-//line kernels_tandem.go:939
+//line kernels_tandem.go:1056
 }
 
 func gpu_note(places_ *[64]int32, mask_ []uint8) int64 {
@@ -949,7 +1066,7 @@ func gpu_note(places_ *[64]int32, mask_ []uint8) int64 {
 		n_ = n_ + int64(v_)
 	}
 	return n_
-//line kernels_tandem.go:953
+//line kernels_tandem.go:1070
 }
 
 func gpu_step(v_ gpu_Matrix__) int64 {
@@ -957,7 +1074,7 @@ func gpu_step(v_ gpu_Matrix__) int64 {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:961
+//line kernels_tandem.go:1078
 }
 
 func gpu_step_(v_ gpu_Matrix) int64 {
@@ -965,7 +1082,7 @@ func gpu_step_(v_ gpu_Matrix) int64 {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:969
+//line kernels_tandem.go:1086
 }
 
 func gpu_step__(v_ gpu_Matrix_) int64 {
@@ -973,5 +1090,5 @@ func gpu_step__(v_ gpu_Matrix_) int64 {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:977
+//line kernels_tandem.go:1094
 }

@@ -302,7 +302,7 @@ var RankKernel = support.Lazy{New: func() *backend.Source {
 
 // LaunchSearch runs [Search] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchSearch[E interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[E], Arg3 linalg.KernelArg[E]](s *linalg.Session, grid backend.Grid, c Arg1, edges Arg2, a Arg3, o Order, count bool) error {
+func LaunchSearch[E interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[E], Arg3 linalg.KernelArg[E]](s *linalg.Session, grid backend.Grid, c Arg1, edges Arg2, a Arg3, o Order, count bool, right bool) error {
 	call := launch.New(s, SearchKernels.Of(*new(E)), grid)
 	launch.Matrix[int32](&call, "c", c)
 	launch.Matrix[E](&call, "edges", edges)
@@ -313,6 +313,7 @@ func LaunchSearch[E interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[int32], 
 	call.Scalar(support.Arg(uint64(o.zero)))
 	call.Scalar(support.Arg(uint64(o.down)))
 	call.Scalar(support.Bool(bool(count)))
+	call.Scalar(support.Bool(bool(right)))
 	return call.Launch()
 }
 
@@ -322,11 +323,11 @@ var SearchKernels = support.Kernels{
 }
 
 var SearchUint32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Group(256, 1, 1).Source("Search_uint32", nativecode.Code_search.Of("Search_uint32", "14d76422814a430352d95d57f62d1f45"), support.Params{}.Matrix("c", "int", 4).ConstMatrix("edges", "uint", 4).ConstMatrix("a", "uint", 4).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("count", "uint", 4), SearchUint32Go, SearchUint32Plain, "search.go")
+	return kernelsPacked.Group(256, 1, 1).Source("Search_uint32", nativecode.Code_search.Of("Search_uint32", "c4fd0e2f1e7cabdd818600db55bb85d6"), support.Params{}.Matrix("c", "int", 4).ConstMatrix("edges", "uint", 4).ConstMatrix("a", "uint", 4).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("count", "uint", 4).Scalar("right", "uint", 4), SearchUint32Go, SearchUint32Plain, "search.go")
 }}
 
 var SearchUint64Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Group(256, 1, 1).Source("Search_uint64", nativecode.Code_search.Of("Search_uint64", "80bd2bacb39a5cf9758a347568f4913e"), support.Params{}.Matrix("c", "int", 4).ConstMatrix("edges", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("count", "uint", 4), SearchUint64Go, SearchUint64Plain, "search.go")
+	return kernelsPacked.Group(256, 1, 1).Source("Search_uint64", nativecode.Code_search.Of("Search_uint64", "ada6268612b8f86486671a69117d721b"), support.Params{}.Matrix("c", "int", 4).ConstMatrix("edges", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("count", "uint", 4).Scalar("right", "uint", 4), SearchUint64Go, SearchUint64Plain, "search.go")
 }}
 
 // LaunchSelect runs [Select] over grid. Slices and matrices are in host memory or on the device of s;
@@ -395,7 +396,7 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "radix.go", Head: "func Rank(it gpu.Item, y, x []uint64, n int, shift uint) {", Hash: "6a6aa70ee27c11241cb5b94d63fe484f987f5ef31e62ce801c74b41515eff693"},
 	{File: "search.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "search.go", Head: "const bins = 1024", Hash: "698774461712d8f16c940d7f5ac544ddd713e30870d247df39b1877991fcdcba"},
-	{File: "search.go", Head: "func Search[E gpu.Unsigned](it gpu.Item, c gpu.Matrix[int32], edges, a gpu.Matrix[E], o Order, count bool) {", Hash: "cf4960f7150ec79f21c7afd47e4c454e24d49da566ead65140a02084443f4d00"},
+	{File: "search.go", Head: "func Search[E gpu.Unsigned](it gpu.Item, c gpu.Matrix[int32], edges, a gpu.Matrix[E], o Order, count, right bool) {", Hash: "5de484d8b076713e4c555d76a143b3c189d26024d1dd8b9b2b9b8304339ce50c"},
 	{File: "search.go", Head: "func below[E gpu.Unsigned](edges gpu.Matrix[E], n int, x uint64, o Order) int {", Hash: "21139e8f66bb939b8603e1f23f64d1ccc3db66e0d27e3201aa7d923867567190"},
 	{File: "search.go", Head: "func step[T gpu.Number](v gpu.Matrix[T]) int {", Hash: "6fa11a25d05e1379da2cb3434d1f4c719d0c29d417b3172d183f56a1a0d51b00"},
 	{File: "select.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
@@ -486,7 +487,7 @@ func PackUint8Uint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 				}
 			}
 		}
-//line kernels_tandem.go:490
+//line kernels_tandem.go:491
 	}
 	return nil
 }
@@ -539,7 +540,7 @@ func PackUint32Uint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:543
+//line kernels_tandem.go:544
 	}
 	return nil
 }
@@ -592,7 +593,7 @@ func PackUint32Uint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:596
+//line kernels_tandem.go:597
 	}
 	return nil
 }
@@ -645,7 +646,7 @@ func PackUint64Uint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:649
+//line kernels_tandem.go:650
 	}
 	return nil
 }
@@ -703,7 +704,7 @@ func RepackUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:707
+//line kernels_tandem.go:708
 	}
 	return nil
 }
@@ -761,7 +762,7 @@ func RepackUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:765
+//line kernels_tandem.go:766
 	}
 	return nil
 }
@@ -811,7 +812,7 @@ func UnpackUint32Uint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:815
+//line kernels_tandem.go:816
 	}
 	return nil
 }
@@ -861,7 +862,7 @@ func UnpackUint32Uint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:865
+//line kernels_tandem.go:866
 	}
 	return nil
 }
@@ -911,7 +912,7 @@ func UnpackUint64Uint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:915
+//line kernels_tandem.go:916
 	}
 	return nil
 }
@@ -946,7 +947,7 @@ func FirstsUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:950
+//line kernels_tandem.go:951
 	}
 	return nil
 }
@@ -981,7 +982,7 @@ func FirstsUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:985
+//line kernels_tandem.go:986
 	}
 	return nil
 }
@@ -1013,7 +1014,7 @@ func ReplaceGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1017
+//line kernels_tandem.go:1018
 	}
 	return nil
 }
@@ -1073,7 +1074,7 @@ func NetworkUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1077
+//line kernels_tandem.go:1078
 	}
 	return nil
 }
@@ -1133,7 +1134,7 @@ func NetworkUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1137
+//line kernels_tandem.go:1138
 	}
 	return nil
 }
@@ -1170,7 +1171,7 @@ func CountChunksUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:1174
+//line kernels_tandem.go:1175
 	}
 	return nil
 }
@@ -1207,7 +1208,7 @@ func CountChunksUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:1211
+//line kernels_tandem.go:1212
 	}
 	return nil
 }
@@ -1279,7 +1280,7 @@ func MoveChunksUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:1283
+//line kernels_tandem.go:1284
 	}
 	return nil
 }
@@ -1351,7 +1352,7 @@ func MoveChunksUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:1355
+//line kernels_tandem.go:1356
 	}
 	return nil
 }
@@ -1425,7 +1426,7 @@ func SumGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			}
 			/*line radix.go:111*/ i_ = i_ + int64(256)
 		}
-//line kernels_tandem.go:1429
+//line kernels_tandem.go:1430
 	}
 	return nil
 }
@@ -1474,7 +1475,7 @@ func CountTilesUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				counts_[(((row_*int64(16))+l_)*parts_)+part_] = c_[l_]
 			}
 		}
-//line kernels_tandem.go:1478
+//line kernels_tandem.go:1479
 	}
 	return nil
 }
@@ -1523,7 +1524,7 @@ func CountTilesUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				counts_[(((row_*int64(16))+l_)*parts_)+part_] = c_[l_]
 			}
 		}
-//line kernels_tandem.go:1527
+//line kernels_tandem.go:1528
 	}
 	return nil
 }
@@ -1636,7 +1637,7 @@ func MoveTilesUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 				c_[(d3_*int64(128))+l_] = c_[(d3_*int64(128))+l_] + int32(1)
 			}
 		}
-//line kernels_tandem.go:1640
+//line kernels_tandem.go:1641
 	}
 	return nil
 }
@@ -1749,7 +1750,7 @@ func MoveTilesUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 				c_[(d3_*int64(128))+l_] = c_[(d3_*int64(128))+l_] + int32(1)
 			}
 		}
-//line kernels_tandem.go:1753
+//line kernels_tandem.go:1754
 	}
 	return nil
 }
@@ -1798,7 +1799,7 @@ func RankGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1802
+//line kernels_tandem.go:1803
 	}
 	return nil
 }
@@ -1811,7 +1812,7 @@ func SearchUint32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 	arg3.zero = uint64(args[18].Uint64())
 	arg3.down = uint64(args[19].Uint64())
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Search[uint32](it, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[uint32]{Data: support.Matrix[uint32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[uint32]{Data: support.Matrix[uint32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, arg3, bool(args[20].Uint32() != 0))
+		Search[uint32](it, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[uint32]{Data: support.Matrix[uint32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[uint32]{Data: support.Matrix[uint32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, arg3, bool(args[20].Uint32() != 0), bool(args[21].Uint32() != 0))
 	})
 }
 
@@ -1826,6 +1827,7 @@ func SearchUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	o_.zero_ = args[18].Uint64()
 	o_.down_ = args[19].Uint64()
 	count_ := args[20].Uint32() != 0
+	right_ := args[21].Uint32() != 0
 	n0, n1, n2 := int64(256), int64(1), int64(1)
 	s0 := int64(grid.Groups[0]) * n0
 	s1 := int64(grid.Groups[1]) * n1
@@ -1849,7 +1851,7 @@ func SearchUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			loop3:
 				/*line search.go:22*/ for j_ := b0 + l0; j_ < a_.Cols_; j_ = j_ + s0 {
 					x_ := gpu_key(o_, uint64(a_.Data_[(i2_*a_.Stride_)+j_]))
-					if !count_ {
+					if (!count_) && (!right_) {
 						t2_ := gpu_below(edges_, n_, x_, o_)
 						/*line search.go:25*/ c_.Data_[(i2_*c_.Stride_)+j_] = int32(t2_)
 						continue loop3
@@ -1859,16 +1861,20 @@ func SearchUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 						t3_ := gpu_below(edges_, n_, x_+uint64(1), o_)
 						/*line search.go:30*/ at_ = t3_
 					}
-//line search.go:33
-					if (at_ == int64(0)) || ((at_ == n_) && (x_ != gpu_key(o_, uint64(edges_.Data_[(n_-int64(1))*gpu_step(edges_)])))) {
+					/*line search.go:33*/ if !count_ {
+						c_.Data_[(i2_*c_.Stride_)+j_] = int32(at_)
 					} else {
-						/*line search.go:34*/ if (n_ - int64(1)) > int64(1024) {
-							t4_ := gpu.AtomicAdd(&c_.Data_[(min(at_, n_-int64(1))-int64(1))*gpu_step_(c_)], int32(1))
-							_ = t4_
+//line search.go:35
+						if (at_ == int64(0)) || ((at_ == n_) && (x_ != gpu_key(o_, uint64(edges_.Data_[(n_-int64(1))*gpu_step(edges_)])))) {
 						} else {
-//line search.go:37
-							t5_ := support.LocalAdd(&t_[min(at_, n_-int64(1))-int64(1)], int32(1))
-							_ = t5_
+							/*line search.go:36*/ if (n_ - int64(1)) > int64(1024) {
+								t4_ := gpu.AtomicAdd(&c_.Data_[(min(at_, n_-int64(1))-int64(1))*gpu_step_(c_)], int32(1))
+								_ = t4_
+							} else {
+//line search.go:39
+								t5_ := support.LocalAdd(&t_[min(at_, n_-int64(1))-int64(1)], int32(1))
+								_ = t5_
+							}
 						}
 					}
 				}
@@ -1876,7 +1882,7 @@ func SearchUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		}
 		for w := range n {
 			l0 := w % n0
-			/*line search.go:42*/ if count_ && ((n_ - int64(1)) <= int64(1024)) {
+			/*line search.go:44*/ if count_ && ((n_ - int64(1)) <= int64(1024)) {
 				for i3_ := l0; i3_ < (n_ - int64(1)); i3_ = i3_ + n0 {
 					if t_[i3_] > int32(0) {
 						t6_ := gpu.AtomicAdd(&c_.Data_[i3_*gpu_step_(c_)], t_[i3_])
@@ -1885,7 +1891,7 @@ func SearchUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1889
+//line kernels_tandem.go:1895
 	}
 	return nil
 }
@@ -1898,7 +1904,7 @@ func SearchUint64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 	arg3.zero = uint64(args[18].Uint64())
 	arg3.down = uint64(args[19].Uint64())
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Search[uint64](it, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[uint64]{Data: support.Matrix[uint64](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[uint64]{Data: support.Matrix[uint64](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, arg3, bool(args[20].Uint32() != 0))
+		Search[uint64](it, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[uint64]{Data: support.Matrix[uint64](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[uint64]{Data: support.Matrix[uint64](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, arg3, bool(args[20].Uint32() != 0), bool(args[21].Uint32() != 0))
 	})
 }
 
@@ -1913,6 +1919,7 @@ func SearchUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	o_.zero_ = args[18].Uint64()
 	o_.down_ = args[19].Uint64()
 	count_ := args[20].Uint32() != 0
+	right_ := args[21].Uint32() != 0
 	n0, n1, n2 := int64(256), int64(1), int64(1)
 	s0 := int64(grid.Groups[0]) * n0
 	s1 := int64(grid.Groups[1]) * n1
@@ -1936,7 +1943,7 @@ func SearchUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			loop3:
 				/*line search.go:22*/ for j_ := b0 + l0; j_ < a_.Cols_; j_ = j_ + s0 {
 					x_ := gpu_key(o_, a_.Data_[(i2_*a_.Stride_)+j_])
-					if !count_ {
+					if (!count_) && (!right_) {
 						t2_ := gpu_below_(edges_, n_, x_, o_)
 						/*line search.go:25*/ c_.Data_[(i2_*c_.Stride_)+j_] = int32(t2_)
 						continue loop3
@@ -1946,16 +1953,20 @@ func SearchUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 						t3_ := gpu_below_(edges_, n_, x_+uint64(1), o_)
 						/*line search.go:30*/ at_ = t3_
 					}
-//line search.go:33
-					if (at_ == int64(0)) || ((at_ == n_) && (x_ != gpu_key(o_, edges_.Data_[(n_-int64(1))*gpu_step__(edges_)]))) {
+					/*line search.go:33*/ if !count_ {
+						c_.Data_[(i2_*c_.Stride_)+j_] = int32(at_)
 					} else {
-						/*line search.go:34*/ if (n_ - int64(1)) > int64(1024) {
-							t4_ := gpu.AtomicAdd(&c_.Data_[(min(at_, n_-int64(1))-int64(1))*gpu_step_(c_)], int32(1))
-							_ = t4_
+//line search.go:35
+						if (at_ == int64(0)) || ((at_ == n_) && (x_ != gpu_key(o_, edges_.Data_[(n_-int64(1))*gpu_step__(edges_)]))) {
 						} else {
-//line search.go:37
-							t5_ := support.LocalAdd(&t_[min(at_, n_-int64(1))-int64(1)], int32(1))
-							_ = t5_
+							/*line search.go:36*/ if (n_ - int64(1)) > int64(1024) {
+								t4_ := gpu.AtomicAdd(&c_.Data_[(min(at_, n_-int64(1))-int64(1))*gpu_step_(c_)], int32(1))
+								_ = t4_
+							} else {
+//line search.go:39
+								t5_ := support.LocalAdd(&t_[min(at_, n_-int64(1))-int64(1)], int32(1))
+								_ = t5_
+							}
 						}
 					}
 				}
@@ -1963,7 +1974,7 @@ func SearchUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		}
 		for w := range n {
 			l0 := w % n0
-			/*line search.go:42*/ if count_ && ((n_ - int64(1)) <= int64(1024)) {
+			/*line search.go:44*/ if count_ && ((n_ - int64(1)) <= int64(1024)) {
 				for i3_ := l0; i3_ < (n_ - int64(1)); i3_ = i3_ + n0 {
 					if t_[i3_] > int32(0) {
 						t6_ := gpu.AtomicAdd(&c_.Data_[i3_*gpu_step_(c_)], t_[i3_])
@@ -1972,7 +1983,7 @@ func SearchUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1976
+//line kernels_tandem.go:1987
 	}
 	return nil
 }
@@ -2049,7 +2060,7 @@ func SelectUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2053
+//line kernels_tandem.go:2064
 	}
 	return nil
 }
@@ -2126,7 +2137,7 @@ func SelectUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2130
+//line kernels_tandem.go:2141
 	}
 	return nil
 }
@@ -2143,7 +2154,7 @@ func gpu_key(o_ gpu_Order, x_ uint64) uint64 {
 		k_ = gpu_largest(o_)
 	}
 	return k_
-//line kernels_tandem.go:2147
+//line kernels_tandem.go:2158
 }
 
 func gpu_bits(o_ gpu_Order, k_ uint64) uint64 {
@@ -2155,7 +2166,7 @@ func gpu_bits(o_ gpu_Order, k_ uint64) uint64 {
 		x_ = k_ >> (1)
 	}
 	return x_
-//line kernels_tandem.go:2159
+//line kernels_tandem.go:2170
 }
 
 func gpu_countDigits(c_ *[256]int32, x_ []uint32, shift_ uint64) {
@@ -2181,7 +2192,7 @@ func gpu_countDigits(c_ *[256]int32, x_ []uint32, shift_ uint64) {
 		/*line radix.go:86*/ v_ := t_[t3_]
 		(*c_)[(uint64(v_)>>(shift_))&uint64(255)] = (*c_)[(uint64(v_)>>(shift_))&uint64(255)] + int32(1)
 	}
-//line kernels_tandem.go:2185
+//line kernels_tandem.go:2196
 }
 
 func gpu_countDigits_(c_ *[256]int32, x_ []uint64, shift_ uint64) {
@@ -2207,7 +2218,7 @@ func gpu_countDigits_(c_ *[256]int32, x_ []uint64, shift_ uint64) {
 		/*line radix.go:86*/ v_ := t_[t3_]
 		(*c_)[(v_>>(shift_))&uint64(255)] = (*c_)[(v_>>(shift_))&uint64(255)] + int32(1)
 	}
-//line kernels_tandem.go:2211
+//line kernels_tandem.go:2222
 }
 
 func gpu_moveDigits(y_ []uint32, at_ *[256]int32, x_ []uint32, shift_ uint64) {
@@ -2226,7 +2237,7 @@ func gpu_moveDigits(y_ []uint32, at_ *[256]int32, x_ []uint32, shift_ uint64) {
 		/*line radix.go:97*/ y_[t4_] = t6_
 		/*line radix.go:97*/ (*at_)[t5_] = t7_
 	}
-//line kernels_tandem.go:2230
+//line kernels_tandem.go:2241
 }
 
 func gpu_moveDigits_(y_ []uint64, at_ *[256]int32, x_ []uint64, shift_ uint64) {
@@ -2245,64 +2256,64 @@ func gpu_moveDigits_(y_ []uint64, at_ *[256]int32, x_ []uint64, shift_ uint64) {
 		/*line radix.go:97*/ y_[t4_] = t6_
 		/*line radix.go:97*/ (*at_)[t5_] = t7_
 	}
-//line kernels_tandem.go:2249
+//line kernels_tandem.go:2260
 }
 
 func gpu_below(edges_ gpu_Matrix_, n_ int64, x_ uint64, o_ gpu_Order) int64 {
-	/*line search.go:53*/ lo_ := int64(0)
-	/*line search.go:53*/ hi_ := n_
+	/*line search.go:55*/ lo_ := int64(0)
+	/*line search.go:55*/ hi_ := n_
 	for lo_ < hi_ {
 		m_ := (lo_ + hi_) / int64(2)
-		/*line search.go:55*/ if gpu_key(o_, uint64(edges_.Data_[m_*gpu_step(edges_)])) < x_ {
+		/*line search.go:57*/ if gpu_key(o_, uint64(edges_.Data_[m_*gpu_step(edges_)])) < x_ {
 			lo_ = m_ + int64(1)
 		} else {
 			hi_ = m_
 		}
 	}
 	return lo_
-//line kernels_tandem.go:2264
+//line kernels_tandem.go:2275
 }
 
 func gpu_largest(o_ gpu_Order) uint64 {
 	/*line keys.go:35*/ return (o_.sign_ << (1)) - uint64(1)
-//line kernels_tandem.go:2269
+//line kernels_tandem.go:2280
 }
 
 func gpu_step(v_ gpu_Matrix_) int64 {
-	/*line search.go:66*/ if v_.Rows_ == int64(1) {
+	/*line search.go:68*/ if v_.Rows_ == int64(1) {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:2277
+//line kernels_tandem.go:2288
 }
 
 func gpu_step_(v_ gpu_Matrix___) int64 {
-	/*line search.go:66*/ if v_.Rows_ == int64(1) {
+	/*line search.go:68*/ if v_.Rows_ == int64(1) {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:2285
+//line kernels_tandem.go:2296
 }
 
 func gpu_below_(edges_ gpu_Matrix__, n_ int64, x_ uint64, o_ gpu_Order) int64 {
-	/*line search.go:53*/ lo_ := int64(0)
-	/*line search.go:53*/ hi_ := n_
+	/*line search.go:55*/ lo_ := int64(0)
+	/*line search.go:55*/ hi_ := n_
 	for lo_ < hi_ {
 		m_ := (lo_ + hi_) / int64(2)
-		/*line search.go:55*/ if gpu_key(o_, edges_.Data_[m_*gpu_step__(edges_)]) < x_ {
+		/*line search.go:57*/ if gpu_key(o_, edges_.Data_[m_*gpu_step__(edges_)]) < x_ {
 			lo_ = m_ + int64(1)
 		} else {
 			hi_ = m_
 		}
 	}
 	return lo_
-//line kernels_tandem.go:2300
+//line kernels_tandem.go:2311
 }
 
 func gpu_step__(v_ gpu_Matrix__) int64 {
-	/*line search.go:66*/ if v_.Rows_ == int64(1) {
+	/*line search.go:68*/ if v_.Rows_ == int64(1) {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:2308
+//line kernels_tandem.go:2319
 }

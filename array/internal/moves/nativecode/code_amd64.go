@@ -13,6 +13,9 @@ import (
 //go:embed code_check_amd64.zip
 var Code_check support.Natives
 
+//go:embed code_cols_amd64.zip
+var Code_cols support.Natives
+
 //go:embed code_place_amd64.zip
 var Code_place support.Natives
 
