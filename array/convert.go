@@ -18,8 +18,8 @@ type Stored interface {
 
 // Convert makes c a, which is repeated as any operand is, as elements of c's type:
 //   - of integers the low bits, so that they wrap, as Go and NumPy have it;
-//   - of a float that c's integers do not have the nearest that they have, without its fraction, and
-//     0 of NaN;
+//   - of a float, as an integer, its whole part, or the nearest that the type has where that is
+//     beyond it, and 0 of NaN;
 //   - of numbers as floats the nearest, ties to even: what is too large is an infinity. A NaN that
 //     goes from float32 to 16 bits keeps its sign and the upper bits of its payload, and is quiet;
 //   - as bool whether it is not 0, as NaN is; of bool 1 and 0. [Where] makes other numbers.

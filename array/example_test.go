@@ -91,7 +91,7 @@ func ExampleConvert() {
 	check(array.Convert(bytes, integers))
 	low, err := bytes.Download()
 	check(err)
-	fmt.Println(whole.Data, low.Data)
+	fmt.Printf("%d %d\n", whole.Data, low.Data)
 	// Output:
 	// [0 2 255] [255 2 44]
 }

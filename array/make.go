@@ -50,8 +50,8 @@ func FromRows[T any](s *linalg.Session, rows [][]T) (*Array[T], error) {
 	m := linalg.NewMatrix[T](len(rows), len(rows[0]), nil)
 	for i, row := range rows {
 		if len(row) != m.Cols {
-			return nil, fmt.Errorf("%w: FromRows: row %d has %d elements, and row 0 has %d", linalg.ErrShape, i, len(row),
-				m.Cols)
+			return nil, fmt.Errorf("%w: FromRows: row %d has %d elements, and row 0 has %d", linalg.ErrShape, i,
+				len(row), m.Cols)
 		}
 		copy(m.Row(i), row)
 	}

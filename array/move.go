@@ -207,8 +207,8 @@ func Eye[T Element](c *Array[T]) (err error) {
 		Fill(c.Slice(n, rows, 0, cols), 0))
 }
 
-// Tril makes c a below its diagonal k and on it, where j - i is at most k, and zeros above. c may be
-// a.
+// Tril makes c a below its diagonal k and on it, where j - i is at most k, and zeros above. c may
+// be a.
 func Tril[T Element](c, a *Array[T], k int) error { return triangle("Tril", c, a, k, 1) }
 
 // Triu makes c a above its diagonal k and on it, where j - i is at least k, and zeros below. c may
