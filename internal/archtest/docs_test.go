@@ -1,6 +1,9 @@
 package archtest
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -71,6 +74,59 @@ func TestCode(t *testing.T) {
 	}
 	if len(pages) != 3 {
 		t.Errorf("%d pages", len(pages))
+	}
+}
+
+// What stands in the columns on Go of docs/numpy.md is there: functions and types by the name of
+// their package, methods of its arrays, factors and files.
+func TestNumPy(t *testing.T) {
+	top := root(t)
+	names, methods := map[string]bool{}, map[string]bool{}
+	packages := []string{"array", "exact", "linalg", "rmath"}
+	for _, p := range packages {
+		files, err := filepath.Glob(filepath.Join(top, p, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range files {
+			f, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, d := range f.Decls {
+				switch d := d.(type) {
+				case *ast.FuncDecl:
+					if d.Recv != nil {
+						methods[d.Name.Name] = true
+					} else {
+						names[p+"."+d.Name.Name] = true
+					}
+				case *ast.GenDecl:
+					for _, s := range d.Specs {
+						if s, ok := s.(*ast.TypeSpec); ok {
+							names[p+"."+s.Name.Name] = true
+						}
+					}
+				}
+			}
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(top, "docs", "numpy.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := 0
+	for row := range strings.Lines(string(text)) {
+		_, columns, _ := strings.Cut(strings.TrimPrefix(row, "|"), "|")
+		for _, m := range regexp.MustCompile(`\b([a-z]+)\.([A-Z]\w*)`).FindAllStringSubmatch(columns, -1) {
+			count++
+			if is := slices.Contains(packages, m[1]); is && !names[m[0]] || !is && !methods[m[2]] {
+				t.Errorf("docs/numpy.md: there is no %s", m[0])
+			}
+		}
+	}
+	if count < 150 {
+		t.Errorf("only %d names", count)
 	}
 }
 
