@@ -277,6 +277,21 @@ func (a *app) compute(ctx context.Context, name string, paths, out []string,
 	return a.computeFrom(ctx, npy.ReadHeader, name, paths, out, choose)
 }
 
+// print is compute that prints the elements of the result, and nothing else. All is in memory.
+func (a *app) print(ctx context.Context, name string, paths []string, choose func(operations) executor) error {
+	if err := checkInputs(paths); err != nil {
+		return err
+	}
+	bar := newProgress(a.stderr)
+	defer bar.close()
+	in, err := a.loadAll(ctx, paths, bar, npy.ReadHeader)
+	if err != nil {
+		return err
+	}
+	out := &output{Writer: a.stdout, stdout: true, text: true}
+	return choose(operationsIn(in[0].number())).execute(ctx, a, in, out, bar, &record{Command: name})
+}
+
 // computeFrom is compute of files of the types that header takes.
 func (a *app) computeFrom(ctx context.Context, header headerReader, name string, paths, out []string,
 	choose func(operations) executor,
@@ -427,6 +442,15 @@ func (f planner[T]) execute(ctx context.Context, a *app, in []operand, out *outp
 func writeMatrix[T linalg.Element](ctx context.Context, out *output, shape []int, m linalg.Matrix[T], bar *progress,
 	rec *record,
 ) error {
+	if out.text {
+		bar.close()
+		if m.Rows*m.Cols == 1 {
+			_, err := fmt.Fprintln(out, m.At(0, 0))
+			return err
+		}
+		_, err := fmt.Fprintln(out, m)
+		return err
+	}
 	h := &npy.Header{Type: element.TypeOf[T](), Shape: shape, Fortran: out.fortran}
 	w := &watchedWriter{ctx: ctx, w: out, size: h.Size(), p: bar}
 	bar.begin("writing " + out.path)

@@ -232,6 +232,7 @@ type output struct {
 	temp    string   // "" for what is written directly
 	stdout  bool     // it is standard output
 	fortran bool     // the order of a matrix in it
+	text    bool     // it takes elements as text
 }
 
 // createOutput begins an output, so that a wrong path fails before the work. abort ends it.

@@ -25,14 +25,16 @@ func newReduction(a *app, op *array.Reduction) *cobra.Command {
 		result = "Indices are int32: of a row or a column, or, over all, counted by rows."
 	}
 	cmd := &cobra.Command{
-		Use:   op.Name + " A.npy -o B.npy --over all|rows|columns",
+		Use:   op.Name + " A.npy [-o B.npy] [--over all|rows|columns]",
 		Short: "Compute " + op.Formula,
 		Long: "Computes " + op.Formula + ".\n" +
 			"Of M x N elements the result is 1 x 1 over all, 1 x N over the rows, M x 1 over the\n" +
 			"columns. " + result + "\n" +
+			"Without -o it is printed: a number, or, of more than 1000 elements, the first and last.\n" +
 			"A file of one dimension is a row. Sums are exact, and rounded once, so that they do\n" +
 			"not depend on the order; int32 wraps. NaN is the smallest and the largest element.",
-		Example:           "  tandem " + op.Name + " a.npy -o b.npy --over rows",
+		Example: "  tandem " + op.Name + " a.npy\n" +
+			"  tandem " + op.Name + " a.npy -o b.npy --over rows",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: files(1, "npy"),
 		RunE: a.runE(func(ctx context.Context, args []string) error {
@@ -40,13 +42,18 @@ func newReduction(a *app, op *array.Reduction) *cobra.Command {
 			if !ok {
 				return usagef("--over %q: give all, rows or columns", over)
 			}
-			return a.compute(ctx, op.Name, args, out, func(in operations) executor { return in.reduction(op, o) })
+			choose := func(in operations) executor { return in.reduction(op, o) }
+			if len(out) == 0 && !a.json {
+				return a.print(ctx, op.Name, args, choose)
+			}
+			return a.compute(ctx, op.Name, args, out, choose)
 		}),
 	}
-	cmd.Flags().StringVar(&over, "over", "", "what to go over: all, rows or columns (required)")
+	cmd.Flags().StringVar(&over, "over", "all", "what to go over: all, rows or columns")
 	cmd.RegisterFlagCompletionFunc("over", cobra.FixedCompletions([]string{"all", "rows", "columns"},
 		cobra.ShellCompDirectiveNoFileComp))
 	a.outputFlag(cmd, &out)
+	cmd.Flags().Lookup("output").Usage = "file for the result; without it the result is printed"
 	return cmd
 }
 

@@ -75,7 +75,18 @@ func TestReduceVectors(t *testing.T) {
 	checkFile(t, at("c.npy"), []int{1, 1}, linalg.NewMatrix(1, 1, []float64{0}))
 	fails(t, dir, exitError, "none of no elements", "max", none, "-o", at("d.npy"), "--over", "rows")
 	fails(t, dir, exitError, "floating-point", "mean", v, "-o", at("d.npy"), "--over", "all")
-	fails(t, dir, exitUsage, "give all, rows or columns", "sum", v, "-o", at("d.npy"))
+	for want, args := range map[string][]string{
+		"6\n":           {"sum", v},
+		"[3  -1  4]\n":  {"max", v, "--over", "rows"},
+		"1\n":           {"argmin", v, "--over", "columns"},
+		"0x1 float64\n": {"sum", none, "--over", "columns"},
+		"[0  0  0]\n":   {"sum", none, "--over", "rows"},
+	} {
+		if got := must(t, args...); got != want {
+			t.Errorf("%v prints %q, want %q", args, got, want)
+		}
+	}
+	fails(t, dir, exitUsage, "give -o", "sum", v, "--json")
 	fails(t, dir, exitUsage, "give all, rows or columns", "sum", v, "-o", at("d.npy"), "--over", "row")
 }
 
