@@ -50,6 +50,21 @@ func TestMake(t *testing.T) {
 			t.Errorf("At: %v, %v", v, err)
 		}
 		equal(t, "Set", rows, []float32{1, 2, 3, 4, 50, 6})
+		part := rows.Slice(0, 2, 1, 2)
+		try(t, part.Set(0, 0, 20))
+		equal(t, "Set of a part", rows, []float32{1, 20, 3, 4, 50, 6})
+		for name, f := range map[string]func(){
+			"At": func() { part.At(0, 1) }, "Set": func() { part.Set(2, 0, 1) }, "At of -1": func() { part.At(-1, 0) },
+		} {
+			func() {
+				defer func() {
+					if err, ok := recover().(error); !ok || !errors.Is(err, linalg.ErrShape) {
+						t.Errorf("%s outside: %v", name, err)
+					}
+				}()
+				f()
+			}()
+		}
 	})
 }
 
