@@ -1,0 +1,196 @@
+// Command gpt trains a small GPT on the Third Book of Newton's Opticks, character by character, and
+// writes as it has learned to. The bits of all it computes are the same on every device.
+//
+//	go run ./examples/gpt
+//	go run ./examples/gpt -prompt "Qu. 32. " -temperature 0.5 -save opticks.safetensors
+//	go run ./examples/gpt -load opticks.safetensors -prompt "The Rays of Light "
+//	go run ./examples/gpt -backend cpu+opencl -steps 50
+//
+// model.go has the model, forward and backward, kernels.go what package array has no function for.
+// README.md says what fixes the bits.
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	_ "embed"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"os"
+	"os/signal"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	_ "github.com/tandem-gpu/tandem/backend/cudasim" // for -backend cudasim; nothing else needs it
+	"github.com/tandem-gpu/tandem/linalg"
+)
+
+//go:generate go run github.com/tandem-gpu/tandem/gpu/compile
+
+// opticks is Newton's Third Book, without its figures and tables, from a text of Project Gutenberg
+// that Go's sources carry. It is in the public domain.
+//
+//go:embed opticks.txt
+var opticks string
+
+// options is what the flags say, and the sizes that tests have smaller.
+type options struct {
+	shape
+	backend, text, prompt, load, save, plot string
+	batch, steps, length                    int
+	seed                                    uint64
+	temperature                             float64
+	progress                                io.Writer
+}
+
+// usual is the model and the training without flags.
+func usual() *options {
+	return &options{
+		shape: shape{context: 64, dim: 64, heads: 4, layers: 4},
+		batch: 16, steps: 700, length: 500, seed: 1, temperature: 0.7, progress: io.Discard,
+	}
+}
+
+func main() {
+	o := usual()
+	o.progress = os.Stderr
+	flag.StringVar(&o.backend, "backend", "",
+		"device: cpu, opencl, opencl:1, ..., or several, cpu+opencl; by default what TANDEM_BACKEND says, or the best")
+	flag.StringVar(&o.text, "text", "", "file with the text to learn; by default Newton's Opticks")
+	flag.StringVar(&o.prompt, "prompt", "The ", "what the writing begins with")
+	flag.StringVar(&o.load, "load", "", "file of -save to go on from: trained already, it only writes")
+	flag.StringVar(&o.save, "save", "", "file for what was learned, in the format safetensors")
+	flag.StringVar(&o.plot, "plot", "", "file for a plot of the loss: .svg, .png or .pdf")
+	flag.IntVar(&o.steps, "steps", o.steps, "steps of the training")
+	flag.IntVar(&o.length, "length", o.length, "characters to write")
+	flag.Uint64Var(&o.seed, "seed", o.seed, "seed of weights, batches and writing")
+	flag.Float64Var(&o.temperature, "temperature", o.temperature,
+		"how freely to write: 0 takes the likeliest character each time")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, os.Stdout, o); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// run trains and writes. It ends early with ctx, and saves what there is by then.
+func run(ctx context.Context, w io.Writer, o *options) (err error) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case runtime.Error:
+			panic(r)
+		case error: // of check
+			err = r
+		}
+	}()
+	text := opticks
+	if o.text != "" {
+		text = string(must(os.ReadFile(o.text)))
+	}
+	v := vocabularyOf(text)
+	o.vocab = len(v)
+	tokens, prompt := must(v.tokens(text)), must(v.tokens(o.prompt))
+	if len(prompt) == 0 || len(prompt) > o.context {
+		return fmt.Errorf("a prompt of %d characters, not of 1 to %d", len(prompt), o.context)
+	}
+	if !(o.temperature >= 0) || o.length < 0 || o.steps < 1 {
+		return fmt.Errorf("-temperature and -length are 0 or more, and -steps 1 or more")
+	}
+	s := must(linalg.Open(o.backend))
+	defer s.Close() // frees the arrays, too
+	t := must(newTrainer(s, o, tokens))
+	if o.load != "" {
+		check(t.load(o.load, v))
+	}
+	fmt.Fprintf(w, "%s: %d weights, %d characters of %d kinds\n", t.devices(), t.size(), len(tokens), len(v))
+
+	for start, last, first := time.Now(), time.Now(), t.done; t.done < o.steps && ctx.Err() == nil; {
+		loss := t.step()
+		if took := time.Since(start); time.Since(last) > 2*time.Second {
+			last = time.Now()
+			done := t.done - first
+			fmt.Fprintf(o.progress, "step %d of %d: loss %.3f, %.0f tokens/s, %v left\n", t.done, o.steps, loss,
+				float64(done*o.batch*o.context)/took.Seconds(),
+				(took / time.Duration(done) * time.Duration(o.steps-t.done)).Round(time.Second))
+		}
+	}
+	if o.save != "" {
+		check(t.save(o.save, v))
+		fmt.Fprintf(w, "saved step %d in %s\n", t.done, o.save)
+	}
+	if o.plot != "" {
+		check(plotLosses(t.losses, o.plot))
+	}
+	if ctx.Err() != nil {
+		return errors.New("interrupted at step " + fmt.Sprint(t.done) + where(o.save))
+	}
+	fmt.Fprintf(w, "loss after %d steps: %.4f of what it has learned from, %.4f of the rest; by counts alone %.4f\n",
+		t.done, t.evaluate(0), t.evaluate(t.trained), entropy(tokens))
+
+	h := sha256.New()
+	m := t.writer()
+	m.read(prompt)
+	check(m.scores.Slice(0, m.vocab, 0, len(prompt)).WriteRaw(h))
+	scores := h.Sum(nil)
+	h.Reset()
+	check(t.models[0].weights.WriteRaw(h))
+	start := time.Now()
+	fmt.Fprintf(w, "\n%s", o.prompt)
+	for i, token := range m.write(prompt, o) {
+		if fmt.Fprint(w, v[token:token+1]); i == o.length-1 || ctx.Err() != nil {
+			break
+		}
+	}
+	fmt.Fprintf(o.progress, "\n\n%.0f characters/s", float64(o.length)/time.Since(start).Seconds())
+	fmt.Fprintf(w, "\n\ndigest of the weights: %x\ndigest of the prompt's scores: %x\n", h.Sum(nil), scores)
+	return nil
+}
+
+// where says where something was saved.
+func where(file string) string {
+	if file == "" {
+		return ", and not saved: there is no -save"
+	}
+	return ", saved in " + file
+}
+
+// A vocabulary is the bytes that a text has, in order. The number of one is its token.
+type vocabulary string
+
+func vocabularyOf(text string) vocabulary {
+	bytes := []byte(text)
+	slices.Sort(bytes)
+	return vocabulary(slices.Compact(bytes))
+}
+
+func (v vocabulary) tokens(text string) ([]int32, error) {
+	tokens := make([]int32, len(text))
+	for i := range tokens {
+		at := strings.IndexByte(string(v), text[i])
+		if at < 0 {
+			return nil, fmt.Errorf("%q at byte %d of the prompt is not in the text that it has learned", text[i], i)
+		}
+		tokens[i] = int32(at)
+	}
+	return tokens, nil
+}
+
+// check ends run at the first error, which it returns.
+func check(errs ...error) {
+	if err := cmp.Or(errs...); err != nil {
+		panic(err)
+	}
+}
+
+func must[T any](v T, err error) T {
+	check(err)
+	return v
+}

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"iter"
+	"slices"
+
+	"github.com/tandem-gpu/tandem/array"
+	"github.com/tandem-gpu/tandem/linalg"
+	"github.com/tandem-gpu/tandem/rmath"
+)
+
+// read makes scores those of a sequence of tokens, which is no longer than the context. What is
+// behind them changes none of theirs.
+func (m *model) read(tokens []int32) {
+	all := linalg.NewMatrix[int32](1, m.context, nil)
+	copy(all.Data, tokens)
+	check(m.tokens.CopyFrom(all))
+	m.forward()
+}
+
+// write gives tokens that follow a prompt, for ever, each with its number. It sees as many before
+// them as the context has.
+func (m *model) write(prompt []int32, o *options) iter.Seq2[int, int32] {
+	return func(yield func(int, int32) bool) {
+		r, luck := &array.Stream{Seed: o.seed, Next: 1 << 32}, m.floats(1, 1)
+		seen := slices.Clone(prompt)
+		for i := 0; ; i++ {
+			check(array.Uniform(r, luck))
+			m.read(seen)
+			scores := must(m.scores.Slice(0, m.vocab, len(seen)-1, len(seen)).Download())
+			token := pick(scores.Data, o.temperature, must(luck.Download()).Data[0])
+			if !yield(i, token) {
+				return
+			}
+			if seen = append(seen, token); len(seen) > m.context {
+				seen = seen[1:]
+			}
+		}
+	}
+}
+
+// pick is a token by its score: the higher, the likelier, and the more so the lower the temperature.
+// luck is from 0 to 1.
+func pick(scores []float32, temperature float64, luck float32) int32 {
+	most := slices.Max(scores)
+	if temperature == 0 {
+		return int32(slices.Index(scores, most))
+	}
+	sums, sum := make([]float64, len(scores)), 0.0
+	for i, score := range scores {
+		sum += rmath.Exp(float64(score-most) / temperature)
+		sums[i] = sum
+	}
+	at := float64(luck) * sum
+	return int32(slices.IndexFunc(sums, func(s float64) bool { return at < s }))
+}
