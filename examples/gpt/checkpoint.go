@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strconv"
 )
 
@@ -18,7 +17,7 @@ import (
 type tensor struct {
 	Dtype   string `json:"dtype"`
 	Shape   [2]int `json:"shape"`
-	Offsets [2]int `json:"data_offsets"`
+	Offsets [2]int64 `json:"data_offsets"`
 	data    *floats
 }
 
@@ -32,12 +31,12 @@ type metadata struct {
 // tensors are what a file has of a model, by their names in the order of the file.
 func (m *model) tensors() (names []string, all map[string]tensor) {
 	all = map[string]tensor{}
-	end := 0
+	end := int64(0)
 	add := func(name string, a *floats) {
 		rows, cols := a.Dims()
 		from := end
-		end += 4 * rows * cols
-		names, all[name] = append(names, name), tensor{"F32", [2]int{rows, cols}, [2]int{from, end}, a}
+		end += 4 * int64(rows) * int64(cols)
+		names, all[name] = append(names, name), tensor{"F32", [2]int{rows, cols}, [2]int64{from, end}, a}
 	}
 	for _, w := range m.all {
 		add(w.name, w.w)
@@ -102,21 +101,20 @@ func (t *trainer) load(file string, v vocabulary) error {
 	if meta.Seed != strconv.FormatUint(t.seed, 10) && t.done < t.steps {
 		return fmt.Errorf("%s: its batches are of -seed %s", file, meta.Seed)
 	}
-	for i, m := range t.models {
+	for _, m := range t.models {
 		names, all := m.tensors()
+		if len(found) != len(names)+1 {
+			return fmt.Errorf("%s: %d tensors, and the model has %d", file, len(found)-1, len(names))
+		}
 		for _, name := range names {
-			var x tensor
-			if json.Unmarshal(found[name], &x) != nil || x.Dtype != "F32" || x.Shape != all[name].Shape {
-				return fmt.Errorf("%s: %s is %s %v, and the model has F32 %v", file, name, x.Dtype, x.Shape, all[name].Shape)
+			x, want := tensor{}, all[name]
+			if json.Unmarshal(found[name], &x) != nil || x.Dtype != want.Dtype || x.Shape != want.Shape {
+				return fmt.Errorf("%s: %s is %s, and the model has %s %v", file, name, found[name], want.Dtype, want.Shape)
 			}
-			from := io.NewSectionReader(f, int64(8+size)+int64(x.Offsets[0]), int64(x.Offsets[1]-x.Offsets[0]))
-			if err := all[name].data.ReadRaw(from); err != nil {
+			from := io.NewSectionReader(f, int64(8+size)+x.Offsets[0], x.Offsets[1]-x.Offsets[0])
+			if err := want.data.ReadRaw(from); err != nil {
 				return fmt.Errorf("%s: %s: %w", file, name, err)
 			}
-		}
-		if i == 0 && len(found) != len(names)+1 {
-			extra := slices.DeleteFunc(names, func(name string) bool { return found[name] != nil })
-			return fmt.Errorf("%s: %d tensors, and the model has %d %v", file, len(found)-1, len(names), extra)
 		}
 	}
 	return nil

@@ -142,13 +142,20 @@ func attendBack(it gpu.Item, dp, p []float32, scale float32, n int) {
 	}
 }
 
-// geluBack is the slope of array.Gelu at x, times dy.
+// gelu is x times about the normal distribution up to x, by tanh as GPT-2 has it.
+//
+//tandem:map
+func gelu(x float32) float32 { return 0.5 * x * (1 + gpu.Tanh(bend*(x+0.044715*x*x*x))) }
+
+// geluBack is the slope of gelu at x, times dy.
 //
 //tandem:map
 func geluBack(dy, x float32) float32 {
-	const root, density = 1.4142135623730951, 0.3989422804014327 // of 2; 1 over that of 2*pi
-	return dy * (0.5*gpu.Erfc(-x/root) + x*gpu.Exp(-0.5*x*x)*density)
+	t := gpu.Tanh(bend * (x + 0.044715*x*x*x))
+	return dy * (0.5*(1+t) + 0.5*x*(1-t*t)*bend*(1+3*0.044715*x*x))
 }
+
+const bend = 0.7978845608028654 // sqrt(2/pi)
 
 // crossEntropy makes losses how little the scores in each column, one for each of the vocabulary,
 // say of the token that follows, and the scores weight times their slopes.

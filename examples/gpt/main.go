@@ -20,12 +20,14 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"math"
 	"os"
 	"os/signal"
 	"runtime"
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	_ "github.com/tandem-gpu/tandem/backend/cudasim" // for -backend cudasim; nothing else needs it
 	"github.com/tandem-gpu/tandem/linalg"
@@ -53,7 +55,7 @@ type options struct {
 func usual() *options {
 	return &options{
 		shape: shape{context: 64, dim: 64, heads: 4, layers: 4},
-		batch: 16, steps: 700, length: 500, seed: 1, temperature: 0.7, progress: io.Discard,
+		batch: 16, steps: 800, length: 500, seed: 1, temperature: 0.7, prompt: "The ", progress: io.Discard,
 	}
 }
 
@@ -63,7 +65,7 @@ func main() {
 	flag.StringVar(&o.backend, "backend", "",
 		"device: cpu, opencl, opencl:1, ..., or several, cpu+opencl; by default what TANDEM_BACKEND says, or the best")
 	flag.StringVar(&o.text, "text", "", "file with the text to learn; by default Newton's Opticks")
-	flag.StringVar(&o.prompt, "prompt", "The ", "what the writing begins with")
+	flag.StringVar(&o.prompt, "prompt", o.prompt, "what the writing begins with")
 	flag.StringVar(&o.load, "load", "", "file of -save to go on from: trained already, it only writes")
 	flag.StringVar(&o.save, "save", "", "file for what was learned, in the format safetensors")
 	flag.StringVar(&o.plot, "plot", "", "file for a plot of the loss: .svg, .png or .pdf")
@@ -97,7 +99,12 @@ func run(ctx context.Context, w io.Writer, o *options) (err error) {
 	}
 	v := vocabularyOf(text)
 	o.vocab = len(v)
-	tokens, prompt := must(v.tokens(text)), must(v.tokens(o.prompt))
+	tokens := must(v.tokens(text))
+	if len(tokens) <= 10*(o.context+1) {
+		return fmt.Errorf("a text of %d characters: a tenth of it is kept back, and must be longer than the context of %d",
+			len(tokens), o.context)
+	}
+	prompt := must(v.tokens(o.prompt))
 	if len(prompt) == 0 || len(prompt) > o.context {
 		return fmt.Errorf("a prompt of %d characters, not of 1 to %d", len(prompt), o.context)
 	}
@@ -106,7 +113,7 @@ func run(ctx context.Context, w io.Writer, o *options) (err error) {
 	}
 	s := must(linalg.Open(o.backend))
 	defer s.Close() // frees the arrays, too
-	t := must(newTrainer(s, o, tokens))
+	t := must(newTrainer(s.Sessions(), o, tokens))
 	if o.load != "" {
 		check(t.load(o.load, v))
 	}
@@ -114,6 +121,9 @@ func run(ctx context.Context, w io.Writer, o *options) (err error) {
 
 	for start, last, first := time.Now(), time.Now(), t.done; t.done < o.steps && ctx.Err() == nil; {
 		loss := t.step()
+		if math.IsNaN(loss) {
+			return fmt.Errorf("the loss of step %d is no number", t.done)
+		}
 		if took := time.Since(start); time.Since(last) > 2*time.Second {
 			last = time.Now()
 			done := t.done - first
@@ -149,7 +159,7 @@ func run(ctx context.Context, w io.Writer, o *options) (err error) {
 			break
 		}
 	}
-	fmt.Fprintf(o.progress, "\n\n%.0f characters/s", float64(o.length)/time.Since(start).Seconds())
+	fmt.Fprintf(o.progress, "\n\n%.0f characters/s\n", float64(o.length)/time.Since(start).Seconds())
 	fmt.Fprintf(w, "\n\ndigest of the weights: %x\ndigest of the prompt's scores: %x\n", h.Sum(nil), scores)
 	return nil
 }
@@ -176,7 +186,8 @@ func (v vocabulary) tokens(text string) ([]int32, error) {
 	for i := range tokens {
 		at := strings.IndexByte(string(v), text[i])
 		if at < 0 {
-			return nil, fmt.Errorf("%q at byte %d of the prompt is not in the text that it has learned", text[i], i)
+			r, _ := utf8.DecodeRuneInString(text[i:])
+			return nil, fmt.Errorf("prompt: %q, at byte %d, is not in the text that is learned", r, i)
 		}
 		tokens[i] = int32(at)
 	}

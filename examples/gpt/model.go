@@ -1,7 +1,9 @@
 package main
 
 import (
+	"fmt"
 	"math"
+	"strings"
 
 	"gonum.org/v1/gonum/blas"
 
@@ -55,27 +57,33 @@ type model struct {
 func newModel(s *linalg.Session, sh shape, batch int, seed uint64) *model {
 	m := &model{shape: sh, s: s, batch: batch}
 	d, n := sh.dim, sh.context
-	m.wte, m.wpe = m.add("wte", sh.vocab, d), m.add("wpe", d, n)
+	m.wpe = m.add("wpe", d, n)
 	for i := range sh.layers {
-		name := "h." + string(rune('0'+i)) + "."
+		name := fmt.Sprintf("h.%d.", i)
 		m.layers = append(m.layers, &layer{
 			q: m.add(name+"attn.q", d, d), k: m.add(name+"attn.k", d, d), v: m.add(name+"attn.v", d, d),
 			o: m.add(name+"attn.o", d, d), up: m.add(name+"mlp.up", 4*d, d), down: m.add(name+"mlp.down", d, 4*d),
 		})
 	}
+	m.wte = m.add("wte", sh.vocab, d) // the last: those behind would not be aligned for every device
 	total, most := 0, 0
 	for _, w := range m.all {
 		total, most = total+w.rows*w.cols, max(most, w.rows*w.cols)
 	}
 	m.weights, m.slopes, m.mean, m.sq = m.floats(1, total), m.floats(1, total), m.floats(1, total), m.floats(1, total)
 	m.norm = m.floats(1, 1)
-	check(array.Normal(&array.Stream{Seed: seed}, m.weights), array.Mul(m.weights, m.weights, number(0.02)))
+	check(array.Normal(&array.Stream{Seed: seed}, m.weights))
 	parts, from := m.floats(1, batch*most), 0
 	for _, w := range m.all {
 		to := from + w.rows*w.cols
 		w.w = must(m.weights.Slice(0, 1, from, to).Reshape(w.rows, w.cols))
 		w.g = must(m.slopes.Slice(0, 1, from, to).Reshape(w.rows, w.cols))
 		w.parts = must(parts.Slice(0, 1, 0, batch*(to-from)).Reshape(batch*w.rows, w.cols))
+		variance := 1 / float64(w.cols)
+		if strings.HasSuffix(w.name, ".o") || strings.HasSuffix(w.name, ".down") {
+			variance /= float64(2 * sh.layers) // as many such are added to x
+		}
+		check(array.Mul(w.w, w.w, number(float32(math.Sqrt(variance)))))
 		from = to
 	}
 	m.wte.parts = m.floats(batch*sh.vocab, d) // which are added to until the end of the way back
@@ -107,10 +115,15 @@ func number(v float32) array.Const[float32] { return array.Value(v) }
 // grid has a work-item for each position of each sequence, or of each of count times as many.
 func (m *model) grid(count int) backend.Grid { return embedKernel.GridFor(m.context, count*m.batch) }
 
-// project makes y w times x, for each sequence. All that reads weights on the way forward is here:
-// weights of fewer bits are another product in this place.
+// project makes y w times x, for each sequence. It and projectOnto are all that reads the layers'
+// weights on the way forward: a writer with weights of fewer bits has other products here alone.
 func (m *model) project(y *floats, w *weight, x *floats) {
 	check(y.GemmBatched(m.batch, 1, blas.NoTrans, w.w, blas.NoTrans, x, 0))
+}
+
+// projectOnto adds w times x to y.
+func (m *model) projectOnto(y *floats, w *weight, x *floats) {
+	check(y.AddMulBatched(m.batch, w.w, x))
 }
 
 // projectBack makes the slopes of w those of project: those of a sequence are a chain over its
@@ -148,13 +161,12 @@ func (m *model) forward() {
 		check(
 			l.p.GemmBatched(heads, 1, blas.Trans, l.kx, blas.NoTrans, l.qx, 0),
 			launchAttend(m.s, m.grid(m.heads), l.p, root, m.context),
-			l.ox.GemmBatched(heads, 1, blas.NoTrans, l.vx, blas.NoTrans, l.p, 0),
-			m.x.AddMulBatched(m.batch, l.o.w, l.ox))
+			l.ox.GemmBatched(heads, 1, blas.NoTrans, l.vx, blas.NoTrans, l.p, 0))
+		m.projectOnto(m.x, l.o, l.ox)
 		m.layerNorm(l.h2, l.scale2, m.x)
 		m.project(l.upx, l.up, l.h2)
-		check(
-			array.Gelu(l.middle, l.upx),
-			m.x.AddMulBatched(m.batch, l.down.w, l.middle))
+		check(launchGelu(m.s, l.middle, l.upx))
+		m.projectOnto(m.x, l.down, l.middle)
 	}
 	m.layerNorm(m.h, m.scale, m.x)
 	m.project(m.scores, m.wte, m.h)

@@ -23,30 +23,33 @@ type trainer struct {
 	losses  []float64
 }
 
-// rate is how far a step goes at most: it rises for 20 steps, and falls with half a cosine.
-const rate = 4e-3
+// rate is how far a step goes at most: it rises for 20 steps, and falls to a tenth with half a
+// cosine.
+const rate = 8e-3
 
-func newTrainer(s *linalg.Session, o *options, tokens []int32) (*trainer, error) {
+func newTrainer(sessions []*linalg.Session, o *options, tokens []int32) (*trainer, error) {
 	t := &trainer{options: o, trained: len(tokens) / 10 * 9}
-	sessions := s.Sessions()
+	t.kept = len(tokens) - t.trained
 	if n := len(sessions); bits.OnesCount(uint(n)) != 1 || bits.OnesCount(uint(o.batch)) != 1 || n > o.batch {
 		return nil, fmt.Errorf("%d devices for a batch of %d: both must be powers of two", n, o.batch)
 	}
-	t.kept = len(tokens) - t.trained
-	if t.kept <= o.context+1 {
-		return nil, fmt.Errorf("a text of %d characters: a tenth of it must be more than the context of %d",
-			len(tokens), o.context)
-	}
 	for _, s := range sessions {
-		if i := s.Info(); !i.Float32 || !i.Float64 {
-			return nil, fmt.Errorf("%w: %s has not both float32 and float64, which elementary functions take",
-				backend.ErrUnsupported, i.Name)
+		if err := fits(s.Info()); err != nil {
+			return nil, err
 		}
 		m := newModel(s, o.shape, o.batch/len(sessions), o.seed)
 		m.text, m.starts = must(linalg.Upload(s, linalg.NewMatrix(1, len(tokens), tokens))), m.ints(1, o.batch)
 		t.models = append(t.models, m)
 	}
 	return t, nil
+}
+
+// fits says what a device lacks.
+func fits(i backend.Info) error {
+	if !i.Float32 || !i.Float64 {
+		return fmt.Errorf("%w: %s needs float32, and float64 for elementary functions", backend.ErrUnsupported, i.Name)
+	}
+	return nil
 }
 
 // step is one step of training: the batch of step i is that of stream i+1 of the seed. It gives the

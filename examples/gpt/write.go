@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"iter"
 	"slices"
 
@@ -29,6 +30,9 @@ func (m *model) write(prompt []int32, o *options) iter.Seq2[int, int32] {
 			m.read(seen)
 			scores := must(m.scores.Slice(0, m.vocab, len(seen)-1, len(seen)).Download())
 			token := pick(scores.Data, o.temperature, must(luck.Download()).Data[0])
+			if token < 0 {
+				check(errors.New("the scores are no numbers"))
+			}
 			if !yield(i, token) {
 				return
 			}
@@ -40,7 +44,7 @@ func (m *model) write(prompt []int32, o *options) iter.Seq2[int, int32] {
 }
 
 // pick is a token by its score: the higher, the likelier, and the more so the lower the temperature.
-// luck is from 0 to 1.
+// luck is from 0 to 1. It is -1 where a score is no number.
 func pick(scores []float32, temperature float64, luck float32) int32 {
 	most := slices.Max(scores)
 	if temperature == 0 {

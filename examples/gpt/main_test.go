@@ -1,0 +1,260 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/backend/backendtest"
+	"github.com/tandem-gpu/tandem/examples/internal/exampletest"
+	"github.com/tandem-gpu/tandem/linalg"
+)
+
+// small is a model for the simulated GPU.
+func small() *options {
+	o := usual()
+	o.shape, o.batch, o.steps, o.length = shape{context: 16, dim: 16, heads: 2, layers: 1}, 2, 50, 8
+	return o
+}
+
+func printed(o *options) func(w io.Writer, spec string) error {
+	return func(w io.Writer, spec string) error {
+		o.backend = spec
+		return run(context.Background(), w, o)
+	}
+}
+
+// The weights after 50 steps, what they write and the digests are one on every device.
+func TestRun(t *testing.T) {
+	exampletest.Run(t, printed(small()), `*: 4560 weights, 132391 characters of 77 kinds
+loss after 50 steps: 4.1585 of what it has learned from, 3.2227 of the rest; by counts alone 3.1017
+
+The   Peosa 
+
+digest of the weights: 4e6fda4718b40f19e77d3a75bc624cdcf8bc0eb1d032b0f831ef47e030e1aaf4
+digest of the prompt's scores: feae21b724a4a6353dd91ef95b9ed37d5eeba3977de17b0ede608038770abe08
+`)
+}
+
+// So they are of the usual model, and on two devices that share each batch.
+func TestUsual(t *testing.T) {
+	if testing.Short() {
+		t.Skip("50 steps of 1024 positions; left out by -short")
+	}
+	for _, spec := range []string{"cpu", "opencl", "cpu+opencl"} {
+		t.Run(spec, func(t *testing.T) {
+			if strings.Contains(spec, "opencl") {
+				_, err := backend.Open("opencl")
+				backendtest.Require(t, "opencl", err)
+			}
+			o := usual()
+			o.steps, o.length = 50, 20
+			exampletest.Check(t, printed(o), spec, `*: 205632 weights, 132391 characters of 77 kinds
+loss after 50 steps: 2.6366 of what it has learned from, 2.5248 of the rest; by counts alone 3.1017
+
+The Me stin w se ololo p
+
+digest of the weights: d7a4f3e6ba86f2efeaddde67fa49624fca40434b4e906a0a1aaf91fe0a59ad8f
+digest of the prompt's scores: 5c2902821e3f537c5e305e6a1b693f331f01cbc4fa3c191a9317019e959755c1
+`)
+		})
+	}
+}
+
+// trainers opens so many sessions on the cpu device for a trainer of small models.
+func trainers(t *testing.T, o *options, devices int) *trainer {
+	t.Helper()
+	v := vocabularyOf(opticks)
+	o.vocab = len(v)
+	sessions := make([]*linalg.Session, devices)
+	for i := range sessions {
+		sessions[i] = must(linalg.Open("cpu"))
+		t.Cleanup(func() { check(sessions[i].Close()) })
+	}
+	tr, err := newTrainer(sessions, o, must(v.tokens(opticks)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tr
+}
+
+// digest is that of arrays of one type.
+func digest(all ...*floats) string {
+	h := sha256.New()
+	for _, a := range all {
+		check(a.WriteRaw(h))
+	}
+	return fmt.Sprintf("%x", h.Sum(nil))
+}
+
+// Sharing a batch changes nothing: not the weights, nor the loss of any step.
+func TestShared(t *testing.T) {
+	four := func() *options {
+		o := small()
+		o.batch = 4
+		return o
+	}
+	one := trainers(t, four(), 1)
+	for range 20 {
+		one.step()
+	}
+	for _, devices := range []int{2, 4} {
+		shared := trainers(t, four(), devices)
+		for range 20 {
+			shared.step()
+		}
+		for i, m := range shared.models {
+			if digest(m.weights, m.mean, m.sq) != digest(one.models[0].weights, one.models[0].mean, one.models[0].sq) {
+				t.Errorf("model %d of %d has other weights", i, devices)
+			}
+		}
+		if !slices.Equal(shared.losses, one.losses) {
+			t.Errorf("losses on %d devices: %v, and %v on one", devices, shared.losses, one.losses)
+		}
+	}
+}
+
+// A sequence has the same scores by itself, among eight, and where others follow it.
+func TestAlone(t *testing.T) {
+	o := small()
+	o.batch = 8
+	tr := trainers(t, o, 1)
+	eight, one := tr.models[0], tr.writer()
+	all := linalg.NewMatrix[int32](8, o.context, nil)
+	for i := range all.Data {
+		all.Data[i] = int32(i * 31 % o.vocab)
+	}
+	check(eight.tokens.CopyFrom(all))
+	eight.forward()
+	for i := range 8 {
+		one.read(all.Row(i))
+		want := digest(one.scores)
+		if digest(eight.scores.Slice(i*o.vocab, (i+1)*o.vocab, 0, o.context)) != want {
+			t.Errorf("row %d has other scores alone", i)
+		}
+		first := digest(one.scores.Slice(0, o.vocab, 0, 5))
+		one.read(all.Row(i)[:5])
+		if digest(one.scores.Slice(0, o.vocab, 0, 5)) != first {
+			t.Errorf("row %d: what follows changes scores", i)
+		}
+	}
+}
+
+// countdown is a context that ends when it was asked so often.
+type countdown struct {
+	context.Context
+	n int
+}
+
+func (c *countdown) Err() error {
+	if c.n--; c.n < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// What was interrupted, saved and loaded ends with the bits of what was not. The file is what
+// safetensors says.
+func TestSave(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "opticks.safetensors")
+	o := small()
+	o.save, o.backend = file, "cpu"
+	err := run(&countdown{context.Background(), 20}, io.Discard, o)
+	if err == nil || err.Error() != "interrupted at step 20, saved in "+file {
+		t.Fatalf("interrupted: %v", err)
+	}
+	data := must(os.ReadFile(file))
+	if size := int(data[0]) | int(data[1])<<8; size%8 != 0 || !bytes.HasPrefix(data[8:], []byte(`{"__metadata__":{"step":"20"`)) ||
+		len(data) != 8+size+3*4*4560 {
+		t.Errorf("a file of %d bytes that begins with %q", len(data), data[:40])
+	}
+	var whole, rest strings.Builder
+	o = small()
+	check(printed(o)(&whole, "cpu"))
+	o.load, o.plot = file, filepath.Join(filepath.Dir(file), "loss.svg")
+	check(printed(o)(&rest, "cpu"))
+	if whole.String() != rest.String() {
+		t.Errorf("printed\n%s\nand in two parts\n%s", &whole, &rest)
+	}
+	if svg := must(os.ReadFile(o.plot)); bytes.Count(svg, []byte("L")) < 29 {
+		t.Errorf("a plot of %d bytes", len(svg))
+	}
+
+	o.plot = ""
+	refuse := func(what string, change func(o *options), want string) {
+		t.Helper()
+		bad := *o
+		change(&bad)
+		if err := printed(&bad)(io.Discard, "cpu"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, not %s", what, err, want)
+		}
+	}
+	refuse("another shape", func(o *options) { o.dim = 32 }, "wpe is {")
+	refuse("another shape", func(o *options) { o.dim = 32 }, "and the model has F32 [32 16]")
+	refuse("more layers", func(o *options) { o.layers = 2 }, "10 tensors, and the model has 16")
+	refuse("another seed", func(o *options) { o.seed = 2 }, "its batches are of -seed 1")
+	refuse("another text", func(o *options) { o.text = "main.go" }, "learned from ")
+	for _, n := range []int{0, 7, 8, 100, len(data) - 1} {
+		check(os.WriteFile(file, data[:n], 0o600))
+		refuse("cut off", func(*options) {}, file)
+	}
+	check(os.WriteFile(file, bytes.Replace(data, []byte(`"step":"20"`), []byte(`"step":"x0"`), 1), 0o600))
+	refuse("a step that is none", func(*options) {}, "step: ")
+}
+
+func TestBadInput(t *testing.T) {
+	short := filepath.Join(t.TempDir(), "short.txt")
+	check(os.WriteFile(short, []byte(strings.Repeat("Light ", 20)), 0o600))
+	for _, c := range []struct {
+		change func(o *options)
+		want   string
+	}{
+		{func(o *options) { o.text = short }, "a text of 120 characters"},
+		{func(o *options) { o.text = short + "er" }, short + "er"},
+		{func(o *options) { o.prompt = "Æther" }, `prompt: 'Æ', at byte 0, is not in the text`},
+		{func(o *options) { o.prompt = "" }, "a prompt of 0 characters, not of 1 to 16"},
+		{func(o *options) { o.prompt = strings.Repeat("a", 17) }, "a prompt of 17 characters, not of 1 to 16"},
+		{func(o *options) { o.temperature = math.NaN() }, "-temperature"},
+		{func(o *options) { o.steps = 0 }, "-steps"},
+		{func(o *options) { o.batch = 3 }, "1 devices for a batch of 3"},
+		{func(o *options) { o.load = "nowhere" }, "nowhere"},
+		{func(o *options) { o.save, o.steps = filepath.Join(short, "x"), 1 }, "short.txt"},
+	} {
+		o := small()
+		c.change(o)
+		if err := printed(o)(io.Discard, "cpu"); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v, not %s", err, c.want)
+		}
+	}
+	err := fits(backend.Info{Name: "toaster"})
+	if !errors.Is(err, backend.ErrUnsupported) || !strings.Contains(err.Error(), "toaster needs float32") {
+		t.Errorf("a device without float32: %v", err)
+	}
+}
+
+func TestPick(t *testing.T) {
+	scores := []float32{1, 3, 2, 3}
+	for _, c := range []struct {
+		temperature float64
+		luck        float32
+		want        int32
+	}{{0, 0.9, 1}, {1e-300, 0.4, 1}, {1e-300, 0.6, 3}, {1, 0, 0}, {1, 1 - 1.0/(1<<24), 3}, {math.Inf(1), 0.6, 2}} {
+		if got := pick(scores, c.temperature, c.luck); got != c.want {
+			t.Errorf("temperature %v, luck %v: %d, want %d", c.temperature, c.luck, got, c.want)
+		}
+	}
+	scores[2] = float32(math.NaN())
+	if pick(scores, 0, 0) != -1 || pick(scores, 1, 0) != -1 {
+		t.Error("NaN is taken for a score")
+	}
+}
