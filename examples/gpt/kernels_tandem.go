@@ -694,36 +694,36 @@ void crossEntropy_kernel(__global f32 *losses_p, const ulong losses_off, const u
     i64 s_ = (i64)get_global_id(1);
     if (t_ < n_) {
       i64 at_ = (i64)((u64)((i64)((u64)((i64)((u64)s_ * (u64)vocab_)) * (u64)n_)) + (u64)t_);
-      i64 truth_ = (i64)LOAD(g_i32, next_.p[AT((i64)((u64)((i64)((u64)s_ * (u64)n_)) + (u64)t_), next_.n, 160)]);
+      i64 truth_ = (i64)LOAD(g_i32, next_.p[AT((i64)((u64)((i64)((u64)s_ * (u64)n_)) + (u64)t_), next_.n, 167)]);
       f32 most_ = -(1 / 0.0f);
       f32 sum_ = 0.0f;
       {
         i64 t2_ = vocab_;
         i64 i_ = (i64)0;
         for (; GO(i_ < t2_); i_ = (i64)((u64)i_ + (u64)((i64)1))) {
-          most_ = max_f32(most_, LOAD(g_f32, scores_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i_ * (u64)n_))), scores_.n, 163)]));
+          most_ = max_f32(most_, LOAD(g_f32, scores_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i_ * (u64)n_))), scores_.n, 170)]));
         }
       }
-      f32 right_ = LOAD(g_f32, scores_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)truth_ * (u64)n_))), scores_.n, 165)]) - most_;
+      f32 right_ = LOAD(g_f32, scores_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)truth_ * (u64)n_))), scores_.n, 172)]) - most_;
       {
         i64 t3_ = vocab_;
         i64 i2_ = (i64)0;
         for (; GO(i2_ < t3_); i2_ = (i64)((u64)i2_ + (u64)((i64)1))) {
-          f32 e_ = Exp_f(CHECK LOAD(g_f32, scores_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i2_ * (u64)n_))), scores_.n, 167)]) - most_);
+          f32 e_ = Exp_f(CHECK LOAD(g_f32, scores_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i2_ * (u64)n_))), scores_.n, 174)]) - most_);
           sum_ = sum_ + e_;
-          STORE(g_f32, scores_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i2_ * (u64)n_))), scores_.n, 169)], e_);
+          STORE(g_f32, scores_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i2_ * (u64)n_))), scores_.n, 176)], e_);
         }
       }
-      STORE(g_f32, losses_.p[AT((i64)((u64)((i64)((u64)s_ * (u64)n_)) + (u64)t_), losses_.n, 171)], Log_f(CHECK sum_) - right_);
+      STORE(g_f32, losses_.p[AT((i64)((u64)((i64)((u64)s_ * (u64)n_)) + (u64)t_), losses_.n, 178)], Log_f(CHECK sum_) - right_);
       {
         i64 t4_ = vocab_;
         i64 i3_ = (i64)0;
         for (; GO(i3_ < t4_); i3_ = (i64)((u64)i3_ + (u64)((i64)1))) {
-          f32 p_ = div_f32(LOAD(g_f32, scores_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i3_ * (u64)n_))), scores_.n, 173)]), sum_);
+          f32 p_ = div_f32(LOAD(g_f32, scores_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i3_ * (u64)n_))), scores_.n, 180)]), sum_);
           if (i3_ == truth_) {
             p_ = p_ - 1.0f;
           }
-          STORE(g_f32, scores_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i3_ * (u64)n_))), scores_.n, 177)], p_ * weight_);
+          STORE(g_f32, scores_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i3_ * (u64)n_))), scores_.n, 184)], p_ * weight_);
         }
       }
     }
@@ -731,7 +731,7 @@ void crossEntropy_kernel(__global f32 *losses_p, const ulong losses_off, const u
 }
 `,
 	Packed: kernelsPTX("crossEntropy_kernel"),
-	Native: nativecode.Code_crossentropy.Of("crossEntropy_kernel", "3de8310bf9adacd0bcd7d2acff87a1ec"),
+	Native: nativecode.Code_crossentropy.Of("crossEntropy_kernel", "66849eeee90395ccac32cfa68fd54e96"),
 }
 
 // launchMerge runs [merge] over grid. Slices and matrices are in host memory or on the device of s;
@@ -770,18 +770,18 @@ void merge_kernel(__global f32 *sum_p, const ulong sum_off, const ulong sum_len,
           {
             i64 s_ = (i64)0;
             for (; GO(s_ < count_); s_ = (i64)((u64)s_ + (u64)((i64)((u64)((i64)2) * (u64)step_)))) {
-              STORE(g_f32, parts_.p[AT((i64)((u64)((i64)((u64)s_ * (u64)n_)) + (u64)i_), parts_.n, 193)], LOAD(g_f32, parts_.p[AT((i64)((u64)((i64)((u64)s_ * (u64)n_)) + (u64)i_), parts_.n, 193)]) + LOAD(g_f32, parts_.p[AT((i64)((u64)((i64)((u64)((i64)((u64)s_ + (u64)step_)) * (u64)n_)) + (u64)i_), parts_.n, 193)]));
+              STORE(g_f32, parts_.p[AT((i64)((u64)((i64)((u64)s_ * (u64)n_)) + (u64)i_), parts_.n, 200)], LOAD(g_f32, parts_.p[AT((i64)((u64)((i64)((u64)s_ * (u64)n_)) + (u64)i_), parts_.n, 200)]) + LOAD(g_f32, parts_.p[AT((i64)((u64)((i64)((u64)((i64)((u64)s_ + (u64)step_)) * (u64)n_)) + (u64)i_), parts_.n, 200)]));
             }
           }
         }
       }
-      STORE(g_f32, sum_.p[AT(i_, sum_.n, 196)], LOAD(g_f32, parts_.p[AT(i_, parts_.n, 196)]));
+      STORE(g_f32, sum_.p[AT(i_, sum_.n, 203)], LOAD(g_f32, parts_.p[AT(i_, parts_.n, 203)]));
     }
   }
 }
 `,
 	Packed: kernelsPTX("merge_kernel"),
-	Native: nativecode.Code_merge.Of("merge_kernel", "25030a2a619965a351fdea9c3ed7b832"),
+	Native: nativecode.Code_merge.Of("merge_kernel", "f52fc9715aec1b40cfc5db918d5bf5f0"),
 }
 
 // launchAdamW runs [adamW] over grid. Slices and matrices are in host memory or on the device of s;
@@ -841,41 +841,40 @@ void adamW_kernel(__global f32 *w_p, const ulong w_off, const ulong w_len, __glo
   {
     i64 i_ = (i64)get_global_id(0);
     if (i_ < w_.n) {
-      f32 d_ = div_f32(LOAD(g_f32, g_.p[AT(i_, g_.n, 207)]), max_f32(LOAD(g_f32, norm_.p[AT((i64)0, norm_.n, 207)]), 1.0f));
-      STORE(g_f32, m_.p[AT(i_, m_.n, 208)], fma(0x1.ccccccp-01f, LOAD(g_f32, m_.p[AT(i_, m_.n, 208)]), 0x1.99999ap-04f * d_));
-      STORE(g_f32, v_.p[AT(i_, v_.n, 209)], fma(0x1.fae148p-01f, LOAD(g_f32, v_.p[AT(i_, v_.n, 209)]), (0x1.47ae14p-07f * d_) * d_));
-      f32 step_ = div_f32(LOAD(g_f32, m_.p[AT(i_, m_.n, 210)]) * by_, ((f32)sqrt_f64((f64)(LOAD(g_f32, v_.p[AT(i_, v_.n, 210)]) * bySquare_))) + 0x1.5798eep-27f);
-      STORE(g_f32, w_.p[AT(i_, w_.n, 211)], LOAD(g_f32, w_.p[AT(i_, w_.n, 211)]) - (rate_ * fma(0x1.99999ap-04f, LOAD(g_f32, w_.p[AT(i_, w_.n, 211)]), step_)));
+      f32 d_ = div_f32(LOAD(g_f32, g_.p[AT(i_, g_.n, 214)]), max_f32(LOAD(g_f32, norm_.p[AT((i64)0, norm_.n, 214)]), 1.0f));
+      STORE(g_f32, m_.p[AT(i_, m_.n, 215)], fma(0x1.ccccccp-01f, LOAD(g_f32, m_.p[AT(i_, m_.n, 215)]), 0x1.99999ap-04f * d_));
+      STORE(g_f32, v_.p[AT(i_, v_.n, 216)], fma(0x1.fae148p-01f, LOAD(g_f32, v_.p[AT(i_, v_.n, 216)]), (0x1.47ae14p-07f * d_) * d_));
+      f32 step_ = div_f32(LOAD(g_f32, m_.p[AT(i_, m_.n, 217)]) * by_, ((f32)sqrt_f64((f64)(LOAD(g_f32, v_.p[AT(i_, v_.n, 217)]) * bySquare_))) + 0x1.5798eep-27f);
+      STORE(g_f32, w_.p[AT(i_, w_.n, 218)], LOAD(g_f32, w_.p[AT(i_, w_.n, 218)]) - (rate_ * fma(0x1.99999ap-04f, LOAD(g_f32, w_.p[AT(i_, w_.n, 218)]), step_)));
     }
   }
 }
 `,
 	Packed: kernelsPTX("adamW_kernel"),
-	Native: nativecode.Code_adamw.Of("adamW_kernel", "9b70ea34166ea1a00e1b5383e315670f"),
+	Native: nativecode.Code_adamw.Of("adamW_kernel", "5afe431155798c88fb19d85915cf2851"),
 }
 
-// launchGeluBack makes z [geluBack] of the inputs, element by element, as launch.Map has it.
-func launchGeluBack[Arg1 linalg.KernelArg[float32], Arg2 linalg.MapArg[float32], Arg3 linalg.MapArg[float32]](s *linalg.Session, z Arg1, dy Arg2, x Arg3) error {
-	call := launch.NewMap(s, geluBackKernel, "main.geluBack")
+// launchGelu makes z [gelu] of the inputs, element by element, as launch.Map has it.
+func launchGelu[Arg1 linalg.KernelArg[float32], Arg2 linalg.MapArg[float32]](s *linalg.Session, z Arg1, x Arg2) error {
+	call := launch.NewMap(s, geluKernel, "main.gelu")
 	launch.Result[float32](&call, z)
-	launch.Input[float32](&call, dy)
 	launch.Input[float32](&call, x)
 	return call.Launch()
 }
 
-var geluBackKernel = &backend.Source{
-	Name: "geluBack_kernel", File: "geluBack_kernel.cl",
-	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4).ConstMatrix("x2", "float", 4).Scalar("x2All", "float", 4),
+var geluKernel = &backend.Source{
+	Name: "gelu_kernel", File: "gelu_kernel.cl",
+	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4),
 	Map:    true,
-	Go:     support.Form(support.Map2(gpu_geluBack), support.Map2(geluBack)), Fresh: kernelsFresh,
-	Checks: &backend.Checks{Files: []string{"kernels.go", "../../rmath/f32/erf.go"}, Go: support.Map2(geluBack)},
-	Text: support.Head + `/* geluBack, from Go */
+	Go:     support.Form(support.Map1(gpu_gelu), support.Map1(gelu)), Fresh: kernelsFresh,
+	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: support.Map1(gelu)},
+	Text: support.Head + `/* gelu, from Go */
 typedef struct { __global f32 *p; i64 n; } sg_f32;
 FN sg_f32 make_sg_f32(__global f32 *p, i64 n) { sg_f32 s; s.p = p; s.n = n; return s; }
 typedef struct { sg_f32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
 ACCESS(g_f32, __global, f32)
 #if defined(__OPENCL_VERSION__) && !defined(cl_khr_fp64)
-#error f32.Erfc, f32.Exp: needs float64, which this device does not have
+#error f32.Tanh: needs float64, which this device does not have
 #endif
 typedef double f64;
 #ifdef __NVPTX__
@@ -886,28 +885,13 @@ FN f64 abs_f64(f64 x) { return fabs(x); }
 FN f64 abs_f(CHECKER f32 x_) {
   return abs_f64((f64)x_);
 }
+FN f32 withSign_f(CHECKER f32 x_, f32 s_) {
+  return as_float(as_uint(x_) | (as_uint(s_) & 2147483648u));
+}
+typedef struct { f64 r0; f64 r1; } reduceExp_f_results;
 FN f64 mad_f(CHECKER f64 x_, f64 y_, f64 z_) {
   return fma(x_, y_, z_);
 }
-FN f64 erfSmall_f(CHECKER f64 z_) {
-  f64 u_ = z_ * z_;
-  f64 w_ = u_ * u_;
-  f64 p_ = mad_f(CHECK mad_f(CHECK mad_f(CHECK mad_f(CHECK 0x1.8b4b60851826bp-20, w_, 0x1.f98db34e8872ep-14), w_, 0x1.565bcbf8e0365p-08), w_, 0x1.ce2f21a03d814p-04), w_, 0x1.20dd750429b6dp+00);
-  f64 q_ = mad_f(CHECK mad_f(CHECK mad_f(CHECK -0x1.f224dfc5409afp-17, w_, -0x1.c02d4f6e4921ap-11), w_, -0x1.b82ce30f2b28fp-06), w_, -0x1.812746b0379b5p-02);
-  return z_ * mad_f(CHECK q_, u_, p_);
-}
-FN u8 middle_f(CHECKER f64 y_) {
-  return (((as_ulong(y_) + 8ul) >> 4) & 33554431ul) == 16777216ul;
-}
-FN i64 i64_of_f64(f64 x) {
-  return x != x ? (i64)0 : x >= 0x1p63 ? (i64)(((u64)1 << 63) - 1) : x <= -0x1p63 ? (i64)((u64)1 << 63) : (i64)x;
-}
-typedef struct { f64 v[11]; } a11_f64;
-typedef char size_a11_f64[sizeof(a11_f64) == 88 ? 1 : -1];
-typedef struct { a11_f64 v[39]; } a39_a11_f64;
-typedef char size_a39_a11_f64[sizeof(a39_a11_f64) == 3432 ? 1 : -1];
-TABLE a39_a11_f64 erfcTable_c = {{{{0x1.1d16b5809eaf6p-01, -0x1.babd0e4f1a272p-02, 0x1.2577420fcd08ap-02, -0x1.59c35c06e077ep-03, 0x1.72d46a9b2e7d4p-04, -0x1.6fce5e74788e5p-05, 0x1.552fe75cce8ffp-06, -0x1.2a7e22bbf5142p-07, 0x1.efce943a006d1p-09, -0x1.8b48ee8729b41p-10, 0x1.2c1238408959bp-11}}, {{0x1.db747ee409ac5p-02, -0x1.4369f60195eeap-02, 0x1.80ef8f454cf91p-03, -0x1.9d5868ddfa8fap-04, 0x1.9831c2c844c5ep-05, -0x1.779dd301d131p-06, 0x1.452649151d6a2p-07, -0x1.0ab2ac7ccdb7fp-08, 0x1.a0ee5f44c3b93p-10, -0x1.39ab6559fb41cp-11, 0x1.c2f23aabebb55p-13}}, {{0x1.9531e09b149b5p-02, -0x1.e78b356770fc5p-03, 0x1.05e72521ca1bbp-03, -0x1.01343a2c8bdb5p-04, 0x1.d4e711a2d791dp-06, -0x1.910a5dc281c24p-07, 0x1.446c5193b941dp-08, -0x1.f38b2b04878abp-10, 0x1.6fd8d831bfdd4p-11, -0x1.055ff1ee8d6a1p-12, 0x1.640e780ceea15p-14}}, {{0x1.5f88f52f3c76bp-02, -0x1.797a639d812a1p-03, 0x1.701342cbcea7dp-04, -0x1.4bcdb9d90349bp-05, 0x1.17eba60d2efbdp-06, -0x1.bdf24c0411cbep-08, 0x1.51aba01e88a08p-09, -0x1.e8ad6b8e491c4p-11, 0x1.535ebe4e7b38fp-12, -0x1.c7f450ab7929bp-14, 0x1.2681f63d17129p-15}}, {{0x1.3583f6644327bp-02, -0x1.2b11e6959934dp-03, 0x1.0a15ac2adab36p-04, -0x1.ba018e6423ff8p-06, 0x1.5a142948a758ep-07, -0x1.014eae3ef31d9p-08, 0x1.6d609f850717ep-10, -0x1.f1b36d327890cp-12, 0x1.465e54bb6234bp-13, -0x1.9f01ec6586418p-15, 0x1.fcdda4901ad15p-17}}, {{0x1.13e5743b6048p-02, -0x1.e36580c7f734cp-04, 0x1.8a6efeed233adp-05, -0x1.2ef92f6f0ebbbp-06, 0x1.b99589d40d37fp-08, -0x1.33237c526a465p-09, 0x1.99b60e586134bp-11, -0x1.070db39a9ad32p-12, 0x1.4631625d248bdp-14, -0x1.890a4fdb7d217p-16, 0x1.c9e257a15716dp-18}}, {{0x1.f0fd28fdc20abp-03, -0x1.8d6f73d5aa122p-04, 0x1.2adaf7aaf55e2p-05, -0x1.aa2443aac5be2p-07, 0x1.21decee0ed27bp-08, -0x1.7a18193718d14p-10, 0x1.dab55d81adb5ap-12, -0x1.1fc841cc67a9dp-13, 0x1.51e032ccba60fp-15, -0x1.8241dc2b70fc5p-17, 0x1.abfb46f696656p-19}}, {{0x1.c3987d04d0b98p-03, -0x1.4baeac94dc8b2p-04, 0x1.cdc880a056a24p-06, -0x1.32a8abc8da822p-07, 0x1.8680d287487f7p-09, -0x1.deb45ead0961ep-11, 0x1.1b649ba2ed531p-12, -0x1.44f89f7079813p-14, 0x1.69c2fbd6d62c8p-16, -0x1.88e1729fee449p-18, 0x1.9e7ecd21e9267p-20}}, {{0x1.9d7738e1f4db7p-03, -0x1.18737afe106cep-04, 0x1.6afd3ba3fa642p-06, -0x1.c28dd3c4d5c8p-08, 0x1.0d40a2ab36431p-09, -0x1.36e99414da5e2p-11, 0x1.5bd1dd6a5de72p-13, -0x1.79da7d6a11fb2p-15, 0x1.8f68f0e9335d5p-17, -0x1.9c9e589650a95p-19, 0x1.9ef7cf3c74cb4p-21}}, {{0x1.7d0a5e9dd571p-03, -0x1.dfc0205709b2cp-05, 0x1.21c23afa33c47p-06, -0x1.512f92fca680fp-08, 0x1.7b404aa4de7ccp-10, -0x1.9d6f222eef8fp-12, 0x1.b5d78b34b3b83p-14, -0x1.c35c1fefa637cp-16, 0x1.c5b44a4bdc35dp-18, -0x1.be73495a13dcp-20, 0x1.ac8041bb5c766p-22}}, {{0x1.612a8125451bdp-03, -0x1.9e8803e177224p-05, 0x1.d503e1d20090ep-07, -0x1.009a927223847p-08, 0x1.104973fea30e3p-10, -0x1.18d4654b8d95cp-12, 0x1.1a12c4a6b177ap-14, -0x1.146336ae1ff87p-16, 0x1.08947ab39a48fp-18, -0x1.f0a240dc74febp-21, 0x1.c772834f868e6p-23}}, {{0x1.48f8f10299b71p-03, -0x1.696d353f008b5p-05, 0x1.804cc15714188p-07, -0x1.8c84c13afb6e4p-09, 0x1.8de5f26a7e3e2p-11, -0x1.85118471a6425p-13, 0x1.7350e3a365bb7p-15, -0x1.5a6113c021becp-17, 0x1.3c3b5084ad94cp-19, -0x1.1b73623a02634p-21, 0x1.f15401ba86e09p-24}}, {{0x1.33cb19179d7f6p-03, -0x1.3dacc8d85f6c4p-05, 0x1.3e68313870541p-07, -0x1.36992d37bbe86p-09, 0x1.276b01ef6f847p-11, -0x1.1267afc6eed73p-13, 0x1.f28b1c3a08a29p-16, -0x1.bb73860fa2784p-18, 0x1.82a8fb8d40c0fp-20, -0x1.4b6db9531387bp-22, 0x1.16764438b5331p-24}}, {{0x1.211c625924e34p-03, -0x1.193eb7b9bf564p-05, 0x1.0a7a05d3387a8p-07, -0x1.ecb581c2b7dcbp-10, 0x1.bd21af8e75d13p-12, -0x1.898597a085badp-14, 0x1.54d6c39de72c6p-16, -0x1.2186f3f3cf921p-18, 0x1.e2df6fca58431p-21, -0x1.8c4fa4eaddfb1p-23, 0x1.3f441d09ff9fdp-25}}, {{0x1.10845e1dcb19ap-03, -0x1.f53cfd5c11186p-06, 0x1.c21d6f4a4921ap-08, -0x1.8b46c64f91d87p-10, 0x1.53e39641d549ep-12, -0x1.1e807be5afe4ep-14, 0x1.d9f64545be2ap-17, -0x1.810d9ffd655efp-19, 0x1.338069b220666p-21, -0x1.e3e8fb80db145p-24, 0x1.763539309636ap-26}}, {{0x1.01afcc22e71b8p-03, -0x1.c14b6f7f3c2fp-06, 0x1.7f51652a46399p-08, -0x1.406f090aa3f7ap-10, 0x1.06bf9a3516c25p-12, -0x1.a712d1a27ee85p-15, 0x1.4eb8a60c7f801p-17, -0x1.0471968f03da8p-19, 0x1.8ee2bb47b3bcbp-22, -0x1.2d433e70db40ep-24, 0x1.bfc002ac02782p-27}}, {{0x1.e8b725e90fb8dp-04, -0x1.94e4c65b27fd6p-06, 0x1.48ea08fa97bd8p-08, -0x1.0641d50f05bd8p-10, 0x1.9adeaa13913fap-13, -0x1.3c74896398118p-15, 0x1.dfa9cd10d24c7p-18, -0x1.65f1095d1b507p-20, 0x1.072c10d831defp-22, -0x1.7e051807f7e71p-25, 0x1.111a57b62b15fp-27}}, {{0x1.d0a2236d493eap-04, -0x1.6ea9db64452a6p-06, 0x1.1c3200b14f2fp-08, -0x1.b1138bae63673p-11, 0x1.44a17930a9818p-13, -0x1.df2332f5533a2p-16, 0x1.5c5596d439771p-18, -0x1.f33ee444e2285p-21, 0x1.60d9afdcdd02cp-23, -0x1.ecc6565dd0871p-26, 0x1.5340b90464dc9p-28}}, {{0x1.bac6ca42e1bfbp-04, -0x1.4d86dc544600bp-06, 0x1.ee3ffedd01da2p-09, -0x1.687d168ebc109p-11, 0x1.02fdcfb106fdfp-13, -0x1.6ecb6c32d0edbp-16, 0x1.00254409fdcbfp-18, -0x1.60fcfd4617be5p-21, 0x1.e032910daf74p-24, -0x1.42f320b742e87p-26, 0x1.aca98d9ff5099p-29}}, {{0x1.a6dab49575b6dp-04, -0x1.30a0ebefa7ff4p-06, 0x1.b04ef16d7ef9bp-09, -0x1.2e52cf81e3f2dp-11, 0x1.a0faa96f4a819p-14, -0x1.1bb8488eb441p-16, 0x1.7d2054ac1015bp-19, -0x1.f99c7d3d7c8bfp-22, 0x1.4b592a4f78c27p-24, -0x1.adb587b92c0d5p-27, 0x1.132faa17f9f93p-29}}, {{0x1.949fbeb63d761p-04, -0x1.1748bb019ff2dp-06, 0x1.7c2ef77e9114dp-09, -0x1.fe9e2a1afd58fp-12, 0x1.527c1e396f01fp-14, -0x1.bb2e61502d9c4p-17, 0x1.1ea5688f78b29p-19, -0x1.6e7de6cb1ca48p-22, 0x1.cf4daef6e18d9p-25, -0x1.21f109dbff0b8p-27, 0x1.66add1e17d53fp-30}}, {{0x1.83e1a154593d6p-04, -0x1.00f0a28e0b70dp-06, 0x1.500652770df53p-09, -0x1.b1ffaa6f881dep-12, 0x1.14e914d25fdcep-14, -0x1.5d4431541889p-17, 0x1.b3956212b5957p-20, -0x1.0ca905e870b03p-22, 0x1.47e8bd34a96dp-25, -0x1.8c7e7a458bebap-28, 0x1.da2de9e779586p-31}}, {{0x1.747414effdaep-04, -0x1.da4a7e35becddp-07, 0x1.2a6189daf30dep-09, -0x1.7318428a380b1p-12, 0x1.c85edd24048d1p-15, -0x1.1594dc887122p-17, 0x1.4e1f24cf6043p-20, -0x1.8e1290dd6b038p-23, 0x1.d58e759e702cfp-26, -0x1.1282215143f48p-28, 0x1.3da7798033906p-31}}, {{0x1.66315c5706f0bp-04, -0x1.b70fb7681780ep-07, 0x1.0a1ac60286bf7p-09, -0x1.3f1651ac0ffcp-12, 0x1.7a9f9dad403dbp-15, -0x1.bcb667005c4bap-18, 0x1.0298266228743p-20, -0x1.29da9dda6c4ebp-23, 0x1.53dec2430b929p-26, -0x1.809aeb4c06543p-29, 0x1.aeff99cfb49e8p-32}}, {{0x1.58f91d4c57ccap-04, -0x1.9794607880b05p-07, 0x1.dc8f5a234ea65p-10, -0x1.13ce26f04be11p-12, 0x1.3c1e9a550f8afp-15, -0x1.66e18362e3574p-18, 0x1.93a775f1c7ff3p-21, -0x1.c1eaaac51d257p-24, 0x1.f111a65a79dd5p-27, -0x1.10700aafe689dp-29, 0x1.27e62f00f205ep-32}}, {{0x1.4caf750fa3231p-04, -0x1.7b56355cc257fp-07, 0x1.ac57ccfb07de2p-10, -0x1.df2033814382ep-13, 0x1.09820b7f1d8f9p-15, -0x1.23a26323c2e8fp-18, 0x1.3d8a865ff2ecep-21, -0x1.56cf62e84540cp-24, 0x1.6f0491ca8ff8ep-27, -0x1.860941aaf8ac4p-30, 0x1.9ae6eebdbbd3dp-33}}, {{0x1.413c3b2dcd435p-04, -0x1.61e827af73702p-07, 0x1.825df5629cdd9p-10, -0x1.a214309a9f1f6p-13, 0x1.c07f431ce4a6fp-16, -0x1.dd15aee3b84abp-19, 0x1.f7544785267e7p-22, -0x1.07611a09e0248p-24, 0x1.117a592235587p-27, -0x1.19fb5a5fa443bp-30, 0x1.205ce352a220bp-33}}, {{0x1.368a68664ffeep-04, -0x1.4aee62ebfbeecp-07, 0x1.5da94d30efafbp-10, -0x1.6e62a07a7ecd7p-13, 0x1.7ccc2800593f2p-16, -0x1.88a45c37c573fp-19, 0x1.91b83fc10c2b8p-22, -0x1.97e4a85e18a4fp-25, 0x1.9b17047ecc6e2p-28, -0x1.9b92ac18af207p-31, 0x1.98d9c767556b7p-34}}, {{0x1.2c8799eb812b4p-04, -0x1.361b27d94cc85p-07, 0x1.3d6dfc18ff169p-10, -0x1.426342e99bcd8p-13, 0x1.44ec0a4ad2cdap-16, -0x1.45074f6df8769p-19, 0x1.42c18c81ebb43p-22, -0x1.3e33cf6c3f5a9p-25, 0x1.37827c0fd1017p-28, -0x1.2f0bdf8912f12p-31, 0x1.24a3279d86a05p-34}}, {{0x1.2323ab16589c9p-04, -0x1.232c4d153e57cp-07, 0x1.2103cd5bcf8c1p-10, -0x1.1cc27d2501a55p-13, 0x1.168b456c3da53p-16, -0x1.0e8a14a55ab5bp-19, 0x1.04f21775f7838p-22, -0x1.f3f7a238ec9ep-26, 0x1.dbc66d0cb61ep-29, -0x1.c20f52238c80ep-32, 0x1.a6c0470f7aa07p-35}}, {{0x1.1a50610170102p-04, -0x1.11e93f59f33b9p-07, 0x1.07df2a8541e56p-10, -0x1.f8dd63896f893p-14, 0x1.dfaf7e5dd0662p-17, -0x1.c4b71e9dab98ap-20, 0x1.a8759b25b305p-23, -0x1.8b67c6f2d4cf8p-26, 0x1.6e031ddc3b2bap-29, -0x1.50e37c3884083p-32, 0x1.340453c31f36dp-35}}, {{0x1.12012483654f3p-04, -0x1.0221654dd3f7bp-07, 0x1.e3173af5b3ec8p-11, -0x1.c11425bd434cdp-14, 0x1.9ec46e722efe7p-17, -0x1.7ca69c92ab4f7p-20, 0x1.5b2ae0b9abaa5p-23, -0x1.3ab1ccb9d355cp-26, 0x1.1b8bc080635dcp-29, -0x1.fc3690b41e1b3p-33, 0x1.c48f94b3e23eep-36}}, {{0x1.0a2ac7c5cca9ap-04, -0x1.e755a2e90fed5p-08, 0x1.bb4efa1509dacp-11, -0x1.90bf8c658cea7p-14, 0x1.680ed6f1bdba8p-17, -0x1.418e10e47a9dap-20, 0x1.1d790f9f2424ap-23, -0x1.f7ef6c73685afp-27, 0x1.ba3facdb32138p-30, -0x1.8220460d8950ap-33, 0x1.4f17211ea587p-36}}, {{0x1.02c3554c1d773p-04, -0x1.ccc263b906921p-08, 0x1.97c0fdbde918dp-11, -0x1.66b709b9546c2p-14, 0x1.39bdde89ee17bp-17, -0x1.10d715a1a8e6cp-20, 0x1.d7e06c6ff7b0ep-24, -0x1.95ccc63f314fep-27, 0x1.5b13de192ec6cp-30, -0x1.27677f334fb19p-33, 0x1.f3f447910f32cp-37}}, {{0x1.f783cd62d82c6p-05, -0x1.b449e1ca6d84p-08, 0x1.77e1f5fcd0731p-11, -0x1.420633ad4ac9fp-14, 0x1.125c6164e4962p-17, -0x1.d0f7513e0e8cp-21, 0x1.87e382968584p-24, -0x1.488edf153fap-27, 0x1.1208a289e9975p-30, -0x1.c6fcc9493412ap-34, 0x1.77a41c9a6b69cp-37}}, {{0x1.ea3d037a209f6p-05, -0x1.9db4fa9a996a4p-08, 0x1.5b3b733d35b82p-11, -0x1.21e297cfbe68dp-14, 0x1.e17a5570a550cp-18, -0x1.8dc8598c57abp-21, 0x1.46f66004bec8bp-24, -0x1.0b66ecf96f83ep-27, 0x1.b3381a30b191cp-31, -0x1.609a7893a4983p-34, 0x1.1c2bf761a936ep-37}}, {{0x1.dda3f567c9b7ap-05, -0x1.88d363ba5e5f5p-08, 0x1.41685ae40b3ccp-11, -0x1.05a3baaacf07fp-14, 0x1.a7d793a289c85p-18, -0x1.559bf89b4111p-21, 0x1.11fe60a5f33d3p-24, -0x1.b56ae58ca49ap-28, 0x1.5b822d700b292p-31, -0x1.12e831024d518p-34, 0x1.b0c409f478997p-38}}, {{0x1.d1abb604a6b6fp-05, -0x1.757aad4ad1e98p-08, 0x1.2a120712e6accp-11, -0x1.d9798529b96ep-15, 0x1.7641b8c98eb4bp-18, -0x1.267081b158aa1p-21, 0x1.cd241dc7387cap-25, -0x1.67759c67f24e8p-28, 0x1.16eeef74a655fp-31, -0x1.af2267b3ac606p-35, 0x1.4b97fec1fcc65p-38}}, {{0x1.c648970cc38ap-05, -0x1.63856e15f97f3p-08, 0x1.14edee3cf140dp-11, -0x1.ad6edaf2b860ep-15, 0x1.4b71ebd624dfep-18, -0x1.fd55b189f84cdp-22, 0x1.859d94cf1231p-25, -0x1.28bb82adc917bp-28, 0x1.c2084239f04edp-32, -0x1.53f017a2ab63bp-35, 0x1.ff31a548b7ca2p-39}}}};
-typedef struct { f64 r0; f64 r1; } reduceExp_f_results;
 FN f64 powerOf2_f(CHECKER f64 k_) {
   return as_double((u64)((u64)as_ulong(k_) << 52));
 }
@@ -925,79 +909,36 @@ FN reduceExp_f_results reduceExp_f(CHECKER f64 z_) {
   k_ = k_ - 0x1.80000000003ffp+52;
   { reduceExp_f_results r = {t_, expm1Poly_f(CHECK mad_f(CHECK k_, 0x1.8432a1b0e2634p-43, mad_f(CHECK k_, -0x1.62e42fefa4p-01, z_)))}; return r; }
 }
-FN f64 exp_f(CHECKER f64 z_) {
+FN f64 expm1_f(CHECKER f64 z_) {
   f64 t3_ = {0};
   f64 s_ = {0};
   { reduceExp_f_results r = reduceExp_f(CHECK z_);
     t3_ = r.r0;
     s_ = r.r1;
   }
-  return mad_f(CHECK t3_, s_, t3_);
+  return mad_f(CHECK t3_, s_, t3_ - 1.0);
 }
-FN f64 erfc_f(CHECKER f64 z_) {
-  i64 i_ = (i64)((u64)i64_of_f64(4.0 * z_) - (u64)((i64)2));
-  f64 d_ = z_ - mad_f(CHECK (f64)i_, 0.25, 0.625);
-  f64 w_ = d_ * d_;
-  f64 p_ = mad_f(CHECK mad_f(CHECK mad_f(CHECK erfcTable_c.v[AT(i_, 39, 1000058)].v[(i64)10], w_, erfcTable_c.v[AT(i_, 39, 1000058)].v[(i64)8]), w_, erfcTable_c.v[AT(i_, 39, 1000058)].v[(i64)6]), w_, erfcTable_c.v[AT(i_, 39, 1000058)].v[(i64)4]);
-  p_ = mad_f(CHECK mad_f(CHECK p_, w_, erfcTable_c.v[AT(i_, 39, 1000059)].v[(i64)2]), w_, erfcTable_c.v[AT(i_, 39, 1000059)].v[(i64)0]);
-  f64 q_ = mad_f(CHECK mad_f(CHECK mad_f(CHECK erfcTable_c.v[AT(i_, 39, 1000060)].v[(i64)9], w_, erfcTable_c.v[AT(i_, 39, 1000060)].v[(i64)7]), w_, erfcTable_c.v[AT(i_, 39, 1000060)].v[(i64)5]), w_, erfcTable_c.v[AT(i_, 39, 1000060)].v[(i64)3]);
-  q_ = mad_f(CHECK q_, w_, erfcTable_c.v[AT(i_, 39, 1000061)].v[(i64)1]);
-  return exp_f(CHECK -(z_ * z_)) * mad_f(CHECK q_, d_, p_);
-}
-FN f32 Erfc_f(CHECKER f32 x_) {
-  f64 z_ = abs_f(CHECK x_);
+FN f32 Tanh_f(CHECKER f32 x_) {
+  f64 a_ = abs_f(CHECK x_);
   {
-    if (x_ > 10.125f) {
-      return 0.0f;
-    } else if (x_ < (-4.0f)) {
-      return 2.0f;
-    } else if (z_ < 0x1p-26) {
-      return 1.0f;
-    } else if (z_ < 0.5) {
-      f64 y_ = 1.0 - erfSmall_f(CHECK (f64)x_);
-      if (middle_f(CHECK y_) && (x_ == (-0x1.d93ec4p-17f))) {
-        return 0x1.00010ap+00f;
-      }
-      return (f32)y_;
-    } else if (x_ != x_) {
+    if (a_ > 10.0) {
+      return withSign_f(CHECK 1.0f, x_);
+    } else if ((a_ < 0x1p-13) || (x_ != x_)) {
       return x_;
     }
   }
-  f64 y2_ = erfc_f(CHECK z_);
-  if (x_ < 0.0f) {
-    y2_ = 2.0 - y2_;
-  }
-  return (f32)y2_;
+  f64 t_ = expm1_f(CHECK 2.0 * a_);
+  return withSign_f(CHECK (f32)(t_ / (t_ + 2.0)), x_);
 }
-#ifdef __NVPTX__
-FN f32 div_f32(f32 x, f32 y) { return x / y; }
-#else
-#if defined(cl_khr_fp64) && !defined(__CUDACC__)
-FN f32 div_f32(f32 x, f32 y) { return (f32)((double)x / (double)y); }
-#else
-FN f32 div_f32(f32 x, f32 y) { return x / y; }
-#endif
-#endif
-FN f32 Exp_f(CHECKER f32 x_) {
-  if (x_ > 104.0f) {
-    x_ = 104.0f;
-  }
-  if (x_ < (-104.0f)) {
-    x_ = -104.0f;
-  }
-  return (f32)exp_f(CHECK (f64)x_);
-}
-FN f32 geluBack_f(CHECKER f32 dy_, f32 x_) {
-  return dy_ * ((0.5f * Erfc_f(CHECK div_f32(-x_, 0x1.6a09e6p+00f))) + ((x_ * Exp_f(CHECK ((-0.5f) * x_) * x_)) * 0x1.988454p-02f));
+FN f32 gelu_f(CHECKER f32 x_) {
+  return (0.5f * x_) * (1.0f + Tanh_f(CHECK 0x1.988454p-01f * (x_ + (((0x1.6e4e26p-05f * x_) * x_) * x_))));
 }
 __kernel
-void geluBack_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, const ulong z_cols, const ulong z_stride, __global const f32 *x1_p, const ulong x1_off, const ulong x1_rows, const ulong x1_cols, const ulong x1_stride, const float x1All_x, __global const f32 *x2_p, const ulong x2_off, const ulong x2_rows, const ulong x2_cols, const ulong x2_stride, const float x2All_x CHECKED_KERNEL) {
+void gelu_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, const ulong z_cols, const ulong z_stride, __global const f32 *x1_p, const ulong x1_off, const ulong x1_rows, const ulong x1_cols, const ulong x1_stride, const float x1All_x CHECKED_KERNEL) {
   CHECKED_BEGIN
   Matrix_t z_; z_.Data_ = make_sg_f32(z_p + z_off, (i64)(z_rows == 0 ? 0 : (z_rows - 1) * z_stride + z_cols)); z_.Rows_ = (i64)z_rows; z_.Cols_ = (i64)z_cols; z_.Stride_ = (i64)z_stride;
   Matrix_t x1_; x1_.Data_ = make_sg_f32((__global f32 *)x1_p + x1_off, (i64)(x1_rows == 0 ? 0 : (x1_rows - 1) * x1_stride + x1_cols)); x1_.Rows_ = (i64)x1_rows; x1_.Cols_ = (i64)x1_cols; x1_.Stride_ = (i64)x1_stride;
   f32 x1All_ = (f32)x1All_x;
-  Matrix_t x2_; x2_.Data_ = make_sg_f32((__global f32 *)x2_p + x2_off, (i64)(x2_rows == 0 ? 0 : (x2_rows - 1) * x2_stride + x2_cols)); x2_.Rows_ = (i64)x2_rows; x2_.Cols_ = (i64)x2_cols; x2_.Stride_ = (i64)x2_stride;
-  f32 x2All_ = (f32)x2All_x;
   {
     i64 i_ = (i64)get_global_id(1);
     for (; GO(i_ < z_.Rows_); i_ = (i64)((u64)i_ + (u64)((i64)get_global_size(1)))) {
@@ -1020,27 +961,158 @@ void geluBack_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, c
           } else if (x1_.Rows_ > ((i64)0)) {
             e1All_ = LOAD(g_f32, x1_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x1_.Rows_, 160) * (u64)x1_.Stride_)) + (u64)COLUMN((i64)0, x1_.Cols_, 160))]);
           }
-          sg_f32 row2_ = make_sg_f32(x2_.Data_.p + CUT(0, ((i64)0), x2_.Data_.n, 162), ((i64)0) - 0);
+          {
+            i64 j_ = (i64)((u64)begin_ + (u64)((i64)get_local_id(0)));
+            for (; GO(j_ < end_); j_ = (i64)((u64)j_ + (u64)((i64)get_local_size(0)))) {
+              f32 e1_ = e1All_;
+              if (row1_.n >= end_) {
+                e1_ = LOAD(g_f32, row1_.p[AT(j_, row1_.n, 165)]);
+              }
+              STORE(g_f32, row_.p[AT(j_, row_.n, 167)], gelu_f(CHECK e1_));
+            }
+          }
+        }
+      }
+    }
+  }
+}
+`,
+	Packed: kernelsPTX("gelu_kernel"),
+	Native: nativecode.Code_gelu.Of("gelu_kernel", "4b306b51337f6b2ade0e894bc470c6bc"),
+}
+
+// launchGeluBack makes z [geluBack] of the inputs, element by element, as launch.Map has it.
+func launchGeluBack[Arg1 linalg.KernelArg[float32], Arg2 linalg.MapArg[float32], Arg3 linalg.MapArg[float32]](s *linalg.Session, z Arg1, dy Arg2, x Arg3) error {
+	call := launch.NewMap(s, geluBackKernel, "main.geluBack")
+	launch.Result[float32](&call, z)
+	launch.Input[float32](&call, dy)
+	launch.Input[float32](&call, x)
+	return call.Launch()
+}
+
+var geluBackKernel = &backend.Source{
+	Name: "geluBack_kernel", File: "geluBack_kernel.cl",
+	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4).ConstMatrix("x2", "float", 4).Scalar("x2All", "float", 4),
+	Map:    true,
+	Go:     support.Form(support.Map2(gpu_geluBack), support.Map2(geluBack)), Fresh: kernelsFresh,
+	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: support.Map2(geluBack)},
+	Text: support.Head + `/* geluBack, from Go */
+typedef struct { __global f32 *p; i64 n; } sg_f32;
+FN sg_f32 make_sg_f32(__global f32 *p, i64 n) { sg_f32 s; s.p = p; s.n = n; return s; }
+typedef struct { sg_f32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
+ACCESS(g_f32, __global, f32)
+#if defined(__OPENCL_VERSION__) && !defined(cl_khr_fp64)
+#error f32.Tanh: needs float64, which this device does not have
+#endif
+typedef double f64;
+#ifdef __NVPTX__
+FN f64 abs_f64(f64 x) { return __builtin_fabs(x); }
+#else
+FN f64 abs_f64(f64 x) { return fabs(x); }
+#endif
+FN f64 abs_f(CHECKER f32 x_) {
+  return abs_f64((f64)x_);
+}
+FN f32 withSign_f(CHECKER f32 x_, f32 s_) {
+  return as_float(as_uint(x_) | (as_uint(s_) & 2147483648u));
+}
+typedef struct { f64 r0; f64 r1; } reduceExp_f_results;
+FN f64 mad_f(CHECKER f64 x_, f64 y_, f64 z_) {
+  return fma(x_, y_, z_);
+}
+FN f64 powerOf2_f(CHECKER f64 k_) {
+  return as_double((u64)((u64)as_ulong(k_) << 52));
+}
+FN f64 expm1Poly_f(CHECKER f64 r_) {
+  f64 u_ = r_ * r_;
+  f64 p_ = mad_f(CHECK mad_f(CHECK mad_f(CHECK mad_f(CHECK 0x1.289185613a3d6p-22, u_, 0x1.a019b90d2ae7ap-16), u_, 0x1.6c16c1788bd9p-10), u_, 0x1.5555555553d63p-05), u_, 0x1.0000000000001p-01);
+  f64 q_ = mad_f(CHECK mad_f(CHECK mad_f(CHECK mad_f(CHECK 0x1.af38a9b0ec855p-26, u_, 0x1.71de0dae63bb3p-19), u_, 0x1.a01a01a7c41d5p-13), u_, 0x1.11111111109b3p-07), u_, 0x1.5555555555556p-03);
+  return mad_f(CHECK u_, mad_f(CHECK q_, r_, p_), r_);
+}
+FN reduceExp_f_results reduceExp_f(CHECKER f64 z_) {
+  f64 t_ = {0};
+  f64 s_ = {0};
+  f64 k_ = mad_f(CHECK z_, 0x1.71547652b82fep+00, 0x1.80000000003ffp+52);
+  t_ = powerOf2_f(CHECK k_);
+  k_ = k_ - 0x1.80000000003ffp+52;
+  { reduceExp_f_results r = {t_, expm1Poly_f(CHECK mad_f(CHECK k_, 0x1.8432a1b0e2634p-43, mad_f(CHECK k_, -0x1.62e42fefa4p-01, z_)))}; return r; }
+}
+FN f64 expm1_f(CHECKER f64 z_) {
+  f64 t3_ = {0};
+  f64 s_ = {0};
+  { reduceExp_f_results r = reduceExp_f(CHECK z_);
+    t3_ = r.r0;
+    s_ = r.r1;
+  }
+  return mad_f(CHECK t3_, s_, t3_ - 1.0);
+}
+FN f32 Tanh_f(CHECKER f32 x_) {
+  f64 a_ = abs_f(CHECK x_);
+  {
+    if (a_ > 10.0) {
+      return withSign_f(CHECK 1.0f, x_);
+    } else if ((a_ < 0x1p-13) || (x_ != x_)) {
+      return x_;
+    }
+  }
+  f64 t_ = expm1_f(CHECK 2.0 * a_);
+  return withSign_f(CHECK (f32)(t_ / (t_ + 2.0)), x_);
+}
+FN f32 geluBack_f(CHECKER f32 dy_, f32 x_) {
+  f32 t_ = Tanh_f(CHECK 0x1.988454p-01f * (x_ + (((0x1.6e4e26p-05f * x_) * x_) * x_)));
+  return dy_ * ((0.5f * (1.0f + t_)) + ((((0.5f * x_) * (1.0f - (t_ * t_))) * 0x1.988454p-01f) * (1.0f + ((0x1.12ba9ep-03f * x_) * x_))));
+}
+__kernel
+void geluBack_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, const ulong z_cols, const ulong z_stride, __global const f32 *x1_p, const ulong x1_off, const ulong x1_rows, const ulong x1_cols, const ulong x1_stride, const float x1All_x, __global const f32 *x2_p, const ulong x2_off, const ulong x2_rows, const ulong x2_cols, const ulong x2_stride, const float x2All_x CHECKED_KERNEL) {
+  CHECKED_BEGIN
+  Matrix_t z_; z_.Data_ = make_sg_f32(z_p + z_off, (i64)(z_rows == 0 ? 0 : (z_rows - 1) * z_stride + z_cols)); z_.Rows_ = (i64)z_rows; z_.Cols_ = (i64)z_cols; z_.Stride_ = (i64)z_stride;
+  Matrix_t x1_; x1_.Data_ = make_sg_f32((__global f32 *)x1_p + x1_off, (i64)(x1_rows == 0 ? 0 : (x1_rows - 1) * x1_stride + x1_cols)); x1_.Rows_ = (i64)x1_rows; x1_.Cols_ = (i64)x1_cols; x1_.Stride_ = (i64)x1_stride;
+  f32 x1All_ = (f32)x1All_x;
+  Matrix_t x2_; x2_.Data_ = make_sg_f32((__global f32 *)x2_p + x2_off, (i64)(x2_rows == 0 ? 0 : (x2_rows - 1) * x2_stride + x2_cols)); x2_.Rows_ = (i64)x2_rows; x2_.Cols_ = (i64)x2_cols; x2_.Stride_ = (i64)x2_stride;
+  f32 x2All_ = (f32)x2All_x;
+  {
+    i64 i_ = (i64)get_global_id(1);
+    for (; GO(i_ < z_.Rows_); i_ = (i64)((u64)i_ + (u64)((i64)get_global_size(1)))) {
+      {
+        i64 begin_ = (i64)((u64)((i64)get_group_id(0)) * (u64)((i64)1024));
+        for (; GO(begin_ < z_.Cols_); begin_ = (i64)((u64)begin_ + (u64)((i64)((u64)((i64)get_num_groups(0)) * (u64)((i64)1024))))) {
+          i64 end_ = (i64)((u64)begin_ + (u64)((i64)1024));
+          if (end_ > z_.Cols_) {
+            end_ = z_.Cols_;
+          }
+          i64 t_ = (i64)((u64)i_ * (u64)z_.Stride_);
+          sg_f32 t2_ = z_.Data_;
+          sg_f32 row_ = make_sg_f32(make_sg_f32(t2_.p + CUT(t_, t2_.n, t2_.n, 160), t2_.n - t_).p + CUT(0, end_, make_sg_f32(t2_.p + CUT(t_, t2_.n, t2_.n, 160), t2_.n - t_).n, 160), end_ - 0);
+          sg_f32 row1_ = make_sg_f32(x1_.Data_.p + CUT(0, ((i64)0), x1_.Data_.n, 161), ((i64)0) - 0);
+          f32 e1All_ = x1All_;
+          if (x1_.Cols_ == z_.Cols_) {
+            i64 t3_ = (i64)((u64)i_ * (u64)x1_.Stride_);
+            sg_f32 t4_ = x1_.Data_;
+            row1_ = make_sg_f32(make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 163), t4_.n - t3_).p + CUT(0, end_, make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 163), t4_.n - t3_).n, 163), end_ - 0);
+          } else if (x1_.Rows_ > ((i64)0)) {
+            e1All_ = LOAD(g_f32, x1_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x1_.Rows_, 165) * (u64)x1_.Stride_)) + (u64)COLUMN((i64)0, x1_.Cols_, 165))]);
+          }
+          sg_f32 row2_ = make_sg_f32(x2_.Data_.p + CUT(0, ((i64)0), x2_.Data_.n, 167), ((i64)0) - 0);
           f32 e2All_ = x2All_;
           if (x2_.Cols_ == z_.Cols_) {
             i64 t5_ = (i64)((u64)i_ * (u64)x2_.Stride_);
             sg_f32 t6_ = x2_.Data_;
-            row2_ = make_sg_f32(make_sg_f32(t6_.p + CUT(t5_, t6_.n, t6_.n, 164), t6_.n - t5_).p + CUT(0, end_, make_sg_f32(t6_.p + CUT(t5_, t6_.n, t6_.n, 164), t6_.n - t5_).n, 164), end_ - 0);
+            row2_ = make_sg_f32(make_sg_f32(t6_.p + CUT(t5_, t6_.n, t6_.n, 169), t6_.n - t5_).p + CUT(0, end_, make_sg_f32(t6_.p + CUT(t5_, t6_.n, t6_.n, 169), t6_.n - t5_).n, 169), end_ - 0);
           } else if (x2_.Rows_ > ((i64)0)) {
-            e2All_ = LOAD(g_f32, x2_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x2_.Rows_, 166) * (u64)x2_.Stride_)) + (u64)COLUMN((i64)0, x2_.Cols_, 166))]);
+            e2All_ = LOAD(g_f32, x2_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x2_.Rows_, 171) * (u64)x2_.Stride_)) + (u64)COLUMN((i64)0, x2_.Cols_, 171))]);
           }
           {
             i64 j_ = (i64)((u64)begin_ + (u64)((i64)get_local_id(0)));
             for (; GO(j_ < end_); j_ = (i64)((u64)j_ + (u64)((i64)get_local_size(0)))) {
               f32 e1_ = e1All_;
               if (row1_.n >= end_) {
-                e1_ = LOAD(g_f32, row1_.p[AT(j_, row1_.n, 171)]);
+                e1_ = LOAD(g_f32, row1_.p[AT(j_, row1_.n, 176)]);
               }
               f32 e2_ = e2All_;
               if (row2_.n >= end_) {
-                e2_ = LOAD(g_f32, row2_.p[AT(j_, row2_.n, 175)]);
+                e2_ = LOAD(g_f32, row2_.p[AT(j_, row2_.n, 180)]);
               }
-              STORE(g_f32, row_.p[AT(j_, row_.n, 177)], geluBack_f(CHECK e1_, e2_));
+              STORE(g_f32, row_.p[AT(j_, row_.n, 182)], geluBack_f(CHECK e1_, e2_));
             }
           }
         }
@@ -1050,7 +1122,7 @@ void geluBack_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, c
 }
 `,
 	Packed: kernelsPTX("geluBack_kernel"),
-	Native: nativecode.Code_geluback.Of("geluBack_kernel", "a618c813ed720c5051a9c680e446c2c4"),
+	Native: nativecode.Code_geluback.Of("geluBack_kernel", "0e02961f79e6613c8474783c5f71ca86"),
 }
 
 //go:embed kernels_tandem.zip
@@ -1072,7 +1144,9 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "kernels.go", Head: "func layerNormBack(it gpu.Item, dx, dy, y, scale []float32, d, n int) {", Hash: "29c50393b5c342374ad08af1dd6c7bd6d910ad2b3cfaf87df39d4b9551dfd51c"},
 	{File: "kernels.go", Head: "func attend(it gpu.Item, p []float32, scale float32, n int) {", Hash: "b5cd8b846b56a9dbe1ac2b10aec989cdd68f54986062efbc38a7607d941b3f02"},
 	{File: "kernels.go", Head: "func attendBack(it gpu.Item, dp, p []float32, scale float32, n int) {", Hash: "6130d6e56e08de28c50b724e0c4466d7a9bdb12d3ac14215a65679521db0a935"},
-	{File: "kernels.go", Head: "func geluBack(dy, x float32) float32 {", Hash: "66b6175bbfcea11c4011891c4cc0f3853558bac0aba1ed6c01039c62630d8f5e"},
+	{File: "kernels.go", Head: "func gelu(x float32) float32 { return 0.5 * x * (1 + gpu.Tanh(bend*(x+0.044715*x*x*x))) }", Hash: "24572ebc734628529a03b069ee2a579971b22fc7de4fdd5b3d49854ab6ff78a6"},
+	{File: "kernels.go", Head: "func geluBack(dy, x float32) float32 {", Hash: "e4d27b62b734473bf706c2af9edbcb2687b172be14a368bdfd0f5335a8ae8dc8"},
+	{File: "kernels.go", Head: "const bend = 0.7978845608028654", Hash: "307cba5c17e031c6dba9f5b4ba80b2a86c2fa87e66823ab4c8faec1d2c1e98a8"},
 	{File: "kernels.go", Head: "func crossEntropy(it gpu.Item, losses, scores []float32, next []int32, weight float32, vocab, n int) {", Hash: "10ad090adcb1e719ad54695546871f0c8a88a1ad96f5a52490293ea1d63ba347"},
 	{File: "kernels.go", Head: "func merge(it gpu.Item, sum, parts []float32, count int) {", Hash: "d47a9eb8460920c5574bb5b331b8b8754c3d7c2d4dcb24778c7889d5d98fff2e"},
 	{File: "kernels.go", Head: "func adamW(it gpu.Item, w, m, v, g, norm []float32, rate, by, bySquare float32) {", Hash: "9c8d56af330bb80b0d3d31f86b8d17796e7bab8d20dfa37d3d47e297c7ded576"},
@@ -1117,7 +1191,7 @@ func drawGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1121
+//line kernels_tandem.go:1195
 	}
 	return nil
 }
@@ -1154,7 +1228,7 @@ func embedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1158
+//line kernels_tandem.go:1232
 	}
 	return nil
 }
@@ -1188,7 +1262,7 @@ func byRowsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1192
+//line kernels_tandem.go:1266
 	}
 	return nil
 }
@@ -1236,7 +1310,7 @@ func layerNormGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1240
+//line kernels_tandem.go:1314
 	}
 	return nil
 }
@@ -1281,7 +1355,7 @@ func layerNormBackGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1285
+//line kernels_tandem.go:1359
 	}
 	return nil
 }
@@ -1330,7 +1404,7 @@ func attendGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1334
+//line kernels_tandem.go:1408
 	}
 	return nil
 }
@@ -1369,7 +1443,7 @@ func attendBackGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1373
+//line kernels_tandem.go:1447
 	}
 	return nil
 }
@@ -1397,12 +1471,12 @@ func crossEntropyGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line kernels.go:159*/ t_ := i0
-					/*line kernels.go:159*/ s_ := i1
+					/*line kernels.go:166*/ t_ := i0
+					/*line kernels.go:166*/ s_ := i1
 					at_ := ((s_ * vocab_) * n_) + t_
-					/*line kernels.go:160*/ truth_ := int64(next_[(s_*n_)+t_])
+					/*line kernels.go:167*/ truth_ := int64(next_[(s_*n_)+t_])
 					most_ := -float32(math.Inf(1))
-					/*line kernels.go:161*/ sum_ := float32(0)
+					/*line kernels.go:168*/ sum_ := float32(0)
 					for t2_, i_ := vocab_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
 						most_ = max(most_, scores_[at_+(i_*n_)])
 					}
@@ -1423,7 +1497,7 @@ func crossEntropyGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1427
+//line kernels_tandem.go:1501
 	}
 	return nil
 }
@@ -1448,7 +1522,7 @@ func mergeGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line kernels.go:189*/ n_ := int64(len(sum_))
+					/*line kernels.go:196*/ n_ := int64(len(sum_))
 					i_ := i0
 					for step_ := int64(1); step_ < count_; step_ = step_ * int64(2) {
 						for s_ := int64(0); s_ < count_; s_ = s_ + (int64(2) * step_) {
@@ -1459,7 +1533,7 @@ func mergeGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1463
+//line kernels_tandem.go:1537
 	}
 	return nil
 }
@@ -1489,7 +1563,7 @@ func adamWGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line kernels.go:206*/ i_ := i0
+					/*line kernels.go:213*/ i_ := i0
 					d_ := g_[i_] / max(norm_[0], float32(1))
 					m_[i_] = support.FMA32(float32(0.9), m_[i_], float32(float32(0.1)*d_))
 					v_[i_] = support.FMA32(float32(0.99), v_[i_], float32(float32(float32(0.01)*d_)*d_))
@@ -1498,13 +1572,20 @@ func adamWGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1502
+//line kernels_tandem.go:1576
 	}
 	return nil
 }
 
+func gpu_gelu(x_ float32) float32 {
+//line kernels.go:148
+	return float32(float32(float32(0.5)*x_) * (float32(1) + f32.Tanh(float32(float32(0.7978846)*(x_+float32(float32(float32(float32(0.044715)*x_)*x_)*x_))))))
+//line kernels_tandem.go:1584
+}
+
 func gpu_geluBack(dy_ float32, x_ float32) float32 {
-//line kernels.go:150
-	return float32(dy_ * (float32(float32(0.5)*f32.Erfc((-x_)/float32(1.4142135))) + float32(float32(x_*f32.Exp(float32(float32(float32(-0.5)*x_)*x_)))*float32(0.3989423))))
-//line kernels_tandem.go:1510
+//line kernels.go:154
+	t_ := f32.Tanh(float32(float32(0.7978846) * (x_ + float32(float32(float32(float32(0.044715)*x_)*x_)*x_))))
+	return float32(dy_ * (float32(float32(0.5)*(float32(1)+t_)) + float32(float32(float32(float32(float32(0.5)*x_)*(float32(1)-float32(t_*t_)))*float32(0.7978846))*(float32(1)+float32(float32(float32(0.134145)*x_)*x_)))))
+//line kernels_tandem.go:1591
 }

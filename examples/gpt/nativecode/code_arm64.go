@@ -31,6 +31,9 @@ var Code_draw support.Natives
 //go:embed code_embed_arm64.zip
 var Code_embed support.Natives
 
+//go:embed code_gelu_arm64.zip
+var Code_gelu support.Natives
+
 //go:embed code_geluback_arm64.zip
 var Code_geluback support.Natives
 
