@@ -1,7 +1,7 @@
 package main
 
 import (
-	"bufio"
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -10,115 +10,81 @@ import (
 	"strconv"
 )
 
-// The format safetensors: the length of a header, 8 bytes, the header in JSON, and the tensors'
-// elements, little-endian, without gaps. Other programs read it. Beside the weights it holds what
-// the training goes on from: the means of adamW, the steps and the vocabulary.
+// A file has the format safetensors: the length of a header, 8 bytes, the header in JSON, and the
+// elements of the tensors, little-endian, without gaps. Other programs read it. Beside the weights
+// it holds what the training goes on from.
 
 type tensor struct {
-	Dtype   string `json:"dtype"`
-	Shape   [2]int `json:"shape"`
+	Dtype   string   `json:"dtype"`
+	Shape   [2]int   `json:"shape"`
 	Offsets [2]int64 `json:"data_offsets"`
-	data    *floats
 }
 
-// metadata is what a header has beside tensors.
-type metadata struct {
+// A state is what a header has beside tensors: the format wants strings.
+type state struct {
 	Step       string `json:"step"`
 	Seed       string `json:"seed"`
 	Vocabulary string `json:"vocabulary"`
 }
 
-// tensors are what a file has of a model, by their names in the order of the file.
-func (m *model) tensors() (names []string, all map[string]tensor) {
-	all = map[string]tensor{}
-	end := int64(0)
-	add := func(name string, a *floats) {
-		rows, cols := a.Dims()
-		from := end
-		end += 4 * int64(rows) * int64(cols)
-		names, all[name] = append(names, name), tensor{"F32", [2]int{rows, cols}, [2]int64{from, end}, a}
-	}
-	for _, w := range m.all {
-		add(w.name, w.w)
-	}
-	add("adamw.mean", m.mean)
-	add("adamw.square", m.sq)
-	return names, all
+// state is what is saved now; the vocabulary is quoted, as it may be any bytes.
+func (t *trainer) state(v vocabulary) state {
+	return state{strconv.Itoa(t.done), strconv.FormatUint(t.seed, 10), strconv.QuoteToASCII(string(v))}
 }
 
 // save writes a file, whole or not at all.
-func (t *trainer) save(file string, v vocabulary) error {
-	names, all := t.models[0].tensors()
-	header := map[string]any{"__metadata__": metadata{strconv.Itoa(t.done), strconv.FormatUint(t.seed, 10), v.quoted()}}
-	for name, x := range all {
-		header[name] = x
+func (t *trainer) save(file string, v vocabulary) {
+	header, end := map[string]any{"__metadata__": t.state(v)}, int64(0)
+	var data bytes.Buffer
+	for _, w := range t.models[0].saved {
+		from := end
+		end += 4 * int64(w.rows) * int64(w.cols)
+		header[w.name] = tensor{"F32", [2]int{w.rows, w.cols}, [2]int64{from, end}}
+		check(w.w.WriteRaw(&data))
 	}
 	text := must(json.Marshal(header))
 	for len(text)%8 != 0 {
 		text = append(text, ' ')
 	}
-	f, err := os.Create(file + ".part")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(file + ".part") // nothing, once it is renamed
-	defer f.Close()
-	w := bufio.NewWriter(f)
-	check(binary.Write(w, binary.LittleEndian, uint64(len(text))))
-	must(w.Write(text))
-	for _, name := range names {
-		check(all[name].data.WriteRaw(w))
-	}
-	check(w.Flush(), f.Close())
-	return os.Rename(file+".part", file)
+	all := append(binary.LittleEndian.AppendUint64(nil, uint64(len(text))), text...)
+	check(os.WriteFile(file+".part", append(all, data.Bytes()...), 0o666))
+	check(os.Rename(file+".part", file))
 }
 
 // load goes on from what save has written: with the weights, the steps, and the vocabulary of the
 // text, which must be v.
 func (t *trainer) load(file string, v vocabulary) error {
-	f, err := os.Open(file)
-	if err != nil {
-		return err
+	data := must(os.ReadFile(file))
+	size := binary.LittleEndian.Uint64(append(data, make([]byte, 8)...))
+	found, had := map[string]json.RawMessage{}, state{}
+	if uint64(len(data)) < 8+size || size > 1<<30 || json.Unmarshal(data[8:8+size], &found) != nil ||
+		json.Unmarshal(found["__metadata__"], &had) != nil {
+		return fmt.Errorf("%s: not of the format safetensors, or cut off, or not of this program", file)
 	}
-	defer f.Close()
-	var size uint64
-	if err := binary.Read(f, binary.LittleEndian, &size); err != nil || size > 1<<20 {
-		return fmt.Errorf("%s: not of the format safetensors", file)
-	}
-	var meta metadata
-	found := map[string]json.RawMessage{}
-	text := make([]byte, size)
-	if _, err := io.ReadFull(f, text); err != nil || json.Unmarshal(text, &found) != nil ||
-		json.Unmarshal(found["__metadata__"], &meta) != nil {
-		return fmt.Errorf("%s: a header that is none", file)
-	}
-	if meta.Vocabulary != v.quoted() {
-		return fmt.Errorf("%s: learned from %s, and the text has %s", file, meta.Vocabulary, v.quoted())
-	}
-	if t.done, err = strconv.Atoi(meta.Step); err != nil {
+	var err error
+	if t.done, err = strconv.Atoi(had.Step); err != nil {
 		return fmt.Errorf("%s: step: %w", file, err)
 	}
-	if meta.Seed != strconv.FormatUint(t.seed, 10) && t.done < t.steps {
-		return fmt.Errorf("%s: its batches are of -seed %s", file, meta.Seed)
+	if want := t.state(v); had.Vocabulary != want.Vocabulary {
+		return fmt.Errorf("%s: learned from %s, and the text has %s", file, had.Vocabulary, want.Vocabulary)
+	} else if had.Seed != want.Seed && t.done < t.steps {
+		return fmt.Errorf("%s: its batches are of -seed %s", file, had.Seed)
 	}
 	for _, m := range t.models {
-		names, all := m.tensors()
-		if len(found) != len(names)+1 {
-			return fmt.Errorf("%s: %d tensors, and the model has %d", file, len(found)-1, len(names))
+		if len(found) != len(m.saved)+1 {
+			return fmt.Errorf("%s: %d tensors, and the model has %d", file, len(found)-1, len(m.saved))
 		}
-		for _, name := range names {
-			x, want := tensor{}, all[name]
-			if json.Unmarshal(found[name], &x) != nil || x.Dtype != want.Dtype || x.Shape != want.Shape {
-				return fmt.Errorf("%s: %s is %s, and the model has %s %v", file, name, found[name], want.Dtype, want.Shape)
+		for _, w := range m.saved {
+			var x tensor
+			if json.Unmarshal(found[w.name], &x) != nil || x.Dtype != "F32" || x.Shape != [2]int{w.rows, w.cols} {
+				return fmt.Errorf("%s: %s is %s, and the model has F32 [%d %d]",
+					file, w.name, found[w.name], w.rows, w.cols)
 			}
-			from := io.NewSectionReader(f, int64(8+size)+x.Offsets[0], x.Offsets[1]-x.Offsets[0])
-			if err := want.data.ReadRaw(from); err != nil {
-				return fmt.Errorf("%s: %s: %w", file, name, err)
+			from := io.NewSectionReader(bytes.NewReader(data), int64(8+size)+x.Offsets[0], x.Offsets[1]-x.Offsets[0])
+			if err := w.w.ReadRaw(from); err != nil {
+				return fmt.Errorf("%s: %s: %w", file, w.name, err)
 			}
 		}
 	}
 	return nil
 }
-
-// quoted is the vocabulary as text of any bytes.
-func (v vocabulary) quoted() string { return strconv.QuoteToASCII(string(v)) }

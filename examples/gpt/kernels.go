@@ -13,11 +13,10 @@ import (
 // Work-item (t, s) of a grid has position t of sequence s; d is the number of features, n that of
 // positions.
 
-// draw makes a sequence of a text, from starts[first+s] on: its tokens, the ones that follow each, and the
-// rows that the tokens have in a table with vocab rows for each sequence.
+// draw makes a sequence of a text, from starts[first+s] on: its tokens, the ones that follow each,
+// and the rows that the tokens have in a table with vocab rows for each sequence.
 //
 //tandem:kernel
-//tandem:group 64
 func draw(it gpu.Item, tokens, next, rows, text, starts []int32, first, vocab, n int) {
 	if t, s := it.Global(0), it.Global(1); t < n {
 		from := int(starts[first+s]) + t
@@ -30,7 +29,6 @@ func draw(it gpu.Item, tokens, next, rows, text, starts []int32, first, vocab, n
 // wpe.
 //
 //tandem:kernel
-//tandem:group 64
 func embed(it gpu.Item, x []float32, tokens []int32, wte, wpe []float32, d, n int) {
 	if t, s := it.Global(0), it.Global(1); t < n {
 		row := int(tokens[s*n+t]) * d
@@ -43,7 +41,6 @@ func embed(it gpu.Item, x []float32, tokens []int32, wte, wpe []float32, d, n in
 // byRows makes row s*n+t of y the column of position t of sequence s of x.
 //
 //tandem:kernel
-//tandem:group 64
 func byRows(it gpu.Item, y, x []float32, d, n int) {
 	if t, s := it.Global(0), it.Global(1); t < n {
 		for i := range d {
@@ -56,7 +53,6 @@ func byRows(it gpu.Item, y, x []float32, d, n int) {
 // inverse goes to scale. It has no gain and no bias: the products that follow have them.
 //
 //tandem:kernel
-//tandem:group 64
 func layerNorm(it gpu.Item, y, scale, x []float32, d, n int) {
 	if t, s := it.Global(0), it.Global(1); t < n {
 		at := s*d*n + t
@@ -80,7 +76,6 @@ func layerNorm(it gpu.Item, y, scale, x []float32, d, n int) {
 // layerNormBack adds to dx the slopes of layerNorm's x, given its y and scale, and dy.
 //
 //tandem:kernel
-//tandem:group 64
 func layerNormBack(it gpu.Item, dx, dy, y, scale []float32, d, n int) {
 	if t, s := it.Global(0), it.Global(1); t < n {
 		at := s*d*n + t
@@ -101,7 +96,6 @@ func layerNormBack(it gpu.Item, dx, dy, y, scale []float32, d, n int) {
 // t+1 elements: how much position t heeds those up to itself. What is later it does not heed.
 //
 //tandem:kernel
-//tandem:group 64
 func attend(it gpu.Item, p []float32, scale float32, n int) {
 	if t, head := it.Global(0), it.Global(1); t < n {
 		at := head*n*n + t
@@ -128,7 +122,6 @@ func attend(it gpu.Item, p []float32, scale float32, n int) {
 // attendBack makes dp, the slopes of attend's results p, those of what it was given.
 //
 //tandem:kernel
-//tandem:group 64
 func attendBack(it gpu.Item, dp, p []float32, scale float32, n int) {
 	if t, head := it.Global(0), it.Global(1); t < n {
 		at := head*n*n + t
@@ -161,7 +154,6 @@ const bend = 0.7978845608028654 // sqrt(2/pi)
 // say of the token that follows, and the scores weight times their slopes.
 //
 //tandem:kernel
-//tandem:group 64
 func crossEntropy(it gpu.Item, losses, scores []float32, next []int32, weight float32, vocab, n int) {
 	if t, s := it.Global(0), it.Global(1); t < n {
 		at, truth := s*vocab*n+t, int(next[s*n+t])
@@ -191,7 +183,6 @@ func crossEntropy(it gpu.Item, losses, scores []float32, next []int32, weight fl
 // uses up parts.
 //
 //tandem:kernel
-//tandem:group 64
 func merge(it gpu.Item, sum, parts []float32, count int) {
 	n := len(sum)
 	if i := it.Global(0); i < n {
@@ -208,7 +199,6 @@ func merge(it gpu.Item, sum, parts []float32, count int) {
 // 1. m and v are running means of g and its square, which by and bySquare free of their start at 0.
 //
 //tandem:kernel
-//tandem:group 64
 func adamW(it gpu.Item, w, m, v, g, norm []float32, rate, by, bySquare float32) {
 	if i := it.Global(0); i < len(w) {
 		d := g[i] / max(norm[0], 1)

@@ -15,7 +15,6 @@ import (
 	"context"
 	"crypto/sha256"
 	_ "embed"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -44,11 +43,11 @@ var opticks string
 // options is what the flags say, and the sizes that tests have smaller.
 type options struct {
 	shape
-	backend, text, prompt, load, save, plot string
-	batch, steps, length                    int
-	seed                                    uint64
-	temperature                             float64
-	progress                                io.Writer
+	backend, text, prompt, load, save string
+	batch, steps, length              int
+	seed                              uint64
+	temperature                       float64
+	progress                          io.Writer
 }
 
 // usual is the model and the training without flags.
@@ -68,7 +67,6 @@ func main() {
 	flag.StringVar(&o.prompt, "prompt", o.prompt, "what the writing begins with")
 	flag.StringVar(&o.load, "load", "", "file of -save to go on from: trained already, it only writes")
 	flag.StringVar(&o.save, "save", "", "file for what was learned, in the format safetensors")
-	flag.StringVar(&o.plot, "plot", "", "file for a plot of the loss: .svg, .png or .pdf")
 	flag.IntVar(&o.steps, "steps", o.steps, "steps of the training")
 	flag.IntVar(&o.length, "length", o.length, "characters to write")
 	flag.Uint64Var(&o.seed, "seed", o.seed, "seed of weights, batches and writing")
@@ -101,15 +99,15 @@ func run(ctx context.Context, w io.Writer, o *options) (err error) {
 	o.vocab = len(v)
 	tokens := must(v.tokens(text))
 	if len(tokens) <= 10*(o.context+1) {
-		return fmt.Errorf("a text of %d characters: a tenth of it is kept back, and must be longer than the context of %d",
+		return fmt.Errorf("a text of %d characters: a tenth, which is kept back, must be longer than the context of %d",
 			len(tokens), o.context)
 	}
 	prompt := must(v.tokens(o.prompt))
 	if len(prompt) == 0 || len(prompt) > o.context {
 		return fmt.Errorf("a prompt of %d characters, not of 1 to %d", len(prompt), o.context)
 	}
-	if !(o.temperature >= 0) || o.length < 0 || o.steps < 1 {
-		return fmt.Errorf("-temperature and -length are 0 or more, and -steps 1 or more")
+	if !(o.temperature >= 0) || o.length < 1 || o.steps < 1 {
+		return fmt.Errorf("-temperature is 0 or more, -length and -steps are 1 or more")
 	}
 	s := must(linalg.Open(o.backend))
 	defer s.Close() // frees the arrays, too
@@ -132,18 +130,16 @@ func run(ctx context.Context, w io.Writer, o *options) (err error) {
 				(took / time.Duration(done) * time.Duration(o.steps-t.done)).Round(time.Second))
 		}
 	}
+	where := "not saved"
 	if o.save != "" {
-		check(t.save(o.save, v))
-		fmt.Fprintf(w, "saved step %d in %s\n", t.done, o.save)
-	}
-	if o.plot != "" {
-		check(plotLosses(t.losses, o.plot))
+		t.save(o.save, v)
+		where = "saved in " + o.save
 	}
 	if ctx.Err() != nil {
-		return errors.New("interrupted at step " + fmt.Sprint(t.done) + where(o.save))
+		return fmt.Errorf("interrupted at step %d, and %s", t.done, where)
 	}
-	fmt.Fprintf(w, "loss after %d steps: %.4f of what it has learned from, %.4f of the rest; by counts alone %.4f\n",
-		t.done, t.evaluate(0), t.evaluate(t.trained), entropy(tokens))
+	fmt.Fprintln(w, "loss by step:", curve(t.losses))
+	fmt.Fprintf(w, "loss after %d steps, of text kept back: %.4f\n", t.done, t.evaluate())
 
 	h := sha256.New()
 	m := t.writer()
@@ -162,14 +158,6 @@ func run(ctx context.Context, w io.Writer, o *options) (err error) {
 	fmt.Fprintf(o.progress, "\n\n%.0f characters/s\n", float64(o.length)/time.Since(start).Seconds())
 	fmt.Fprintf(w, "\n\ndigest of the weights: %x\ndigest of the prompt's scores: %x\n", h.Sum(nil), scores)
 	return nil
-}
-
-// where says where something was saved.
-func where(file string) string {
-	if file == "" {
-		return ", and not saved: there is no -save"
-	}
-	return ", saved in " + file
 }
 
 // A vocabulary is the bytes that a text has, in order. The number of one is its token.

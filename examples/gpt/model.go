@@ -43,8 +43,8 @@ type model struct {
 	batch                      int
 	weights, slopes, mean, sq  *floats // all weights, one after the other, and what adamW keeps of them
 	norm                       *floats
-	all                        []*weight
-	wte, wpe                   *weight // vectors of tokens, which also read the result, and of positions
+	all, saved                 []*weight // saved has the means, too
+	wte, wpe                   *weight   // vectors of tokens, which also read the result, and of positions
 	layers                     []*layer
 	text, starts               *ints
 	tokens, next, rows         *ints
@@ -72,6 +72,8 @@ func newModel(s *linalg.Session, sh shape, batch int, seed uint64) *model {
 	}
 	m.weights, m.slopes, m.mean, m.sq = m.floats(1, total), m.floats(1, total), m.floats(1, total), m.floats(1, total)
 	m.norm = m.floats(1, 1)
+	m.saved = append(m.all[:len(m.all):len(m.all)], &weight{name: "adamw.mean", rows: 1, cols: total, w: m.mean},
+		&weight{name: "adamw.square", rows: 1, cols: total, w: m.sq})
 	check(array.Normal(&array.Stream{Seed: seed}, m.weights))
 	parts, from := m.floats(1, batch*most), 0
 	for _, w := range m.all {
@@ -91,7 +93,8 @@ func newModel(s *linalg.Session, sh shape, batch int, seed uint64) *model {
 	column := func(rows int) *floats { return m.floats(batch*rows, n) }
 	for _, l := range m.layers {
 		l.qx, l.kx, l.vx, l.ox, l.p = column(d), column(d), column(d), column(d), column(sh.heads*n)
-		l.upx, l.middle, l.h1, l.h2, l.scale1, l.scale2 = column(4*d), column(4*d), column(d), column(d), column(1), column(1)
+		l.upx, l.middle, l.h1, l.h2 = column(4*d), column(4*d), column(d), column(d)
+		l.scale1, l.scale2 = column(1), column(1)
 	}
 	m.x, m.h, m.scale, m.scores = column(d), column(d), column(1), column(sh.vocab)
 	m.dx, m.dh, m.dmiddle, m.dup, m.byDx = column(d), column(d), column(4*d), column(4*d), m.floats(batch*n, d)
@@ -113,7 +116,9 @@ func (m *model) ints(rows, cols int) *ints  { return must(linalg.NewArray[int32]
 func number(v float32) array.Const[float32] { return array.Value(v) }
 
 // grid has a work-item for each position of each sequence, or of each of count times as many.
-func (m *model) grid(count int) backend.Grid { return embedKernel.GridFor(m.context, count*m.batch) }
+func (m *model) grid(count int) backend.Grid {
+	return backend.Grid2((m.context+63)/64, count*m.batch, 64, 1)
+}
 
 // project makes y w times x, for each sequence. It and projectOnto are all that reads the layers'
 // weights on the way forward: a writer with weights of fewer bits has other products here alone.
@@ -138,7 +143,7 @@ func (m *model) projectBack(w *weight, dy, x, dx *floats, beta float32) {
 }
 
 func (m *model) merge(w *weight) {
-	check(launchMerge(m.s, mergeKernel.GridFor(w.rows*w.cols), w.g, w.parts, m.batch))
+	check(launchMerge(m.s, backend.GridFor(w.rows*w.cols), w.g, w.parts, m.batch))
 }
 
 func (m *model) layerNorm(y, scale, x *floats) {
@@ -214,7 +219,7 @@ func (m *model) backward(total int) {
 	// The vectors of tokens have slopes from both ends: those of the result are there already.
 	check(
 		launchByRows(m.s, m.grid(1), m.byDx, m.dx, m.dim, m.context),
-		launchMerge(m.s, mergeKernel.GridFor(m.dim*m.context), m.wpe.g, m.dx, m.batch),
+		launchMerge(m.s, backend.GridFor(m.dim*m.context), m.wpe.g, m.dx, m.batch),
 		array.AddRows(m.wte.parts, m.byDx, m.rows))
 	m.merge(m.wte)
 }
@@ -224,5 +229,5 @@ func (m *model) update(rate, by, bySquare float32) {
 	_, n := m.weights.Dims()
 	check(
 		array.Norm(m.norm, m.slopes, 2),
-		launchAdamW(m.s, adamWKernel.GridFor(n), m.weights, m.mean, m.sq, m.slopes, m.norm, rate, by, bySquare))
+		launchAdamW(m.s, backend.GridFor(n), m.weights, m.mean, m.sq, m.slopes, m.norm, rate, by, bySquare))
 }

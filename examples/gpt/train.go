@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math/bits"
+	"strings"
 	"sync"
 
 	"github.com/tandem-gpu/tandem/array"
@@ -17,8 +18,8 @@ import (
 type trainer struct {
 	*options
 	models  []*model
-	trained int // tokens to learn from; the others are kept back
-	kept    int
+	trained int // tokens to learn from
+	kept    int // the others, which show what was learned
 	done    int // steps
 	losses  []float64
 }
@@ -100,14 +101,11 @@ func (t *trainer) loss() (sum float64) {
 	return sum / float64(t.batch*t.context)
 }
 
-// evaluate is the loss of one batch, spread over the part of the text that begins there.
-func (t *trainer) evaluate(from int) float64 {
-	starts, part := linalg.NewMatrix[int32](1, t.batch, nil), t.trained
-	if from > 0 {
-		part = t.kept
-	}
+// evaluate is the loss of a batch that is spread over the text kept back.
+func (t *trainer) evaluate() float64 {
+	starts := linalg.NewMatrix[int32](1, t.batch, nil)
 	for i := range t.batch {
-		starts.Data[i] = int32(from + i*(part-t.context-1)/t.batch)
+		starts.Data[i] = int32(t.trained + i*(t.kept-t.context-1)/t.batch)
 	}
 	t.each(func(i int, m *model) {
 		check(m.starts.CopyFrom(starts))
@@ -141,14 +139,12 @@ func (t *trainer) size() int {
 	return n
 }
 
-func (t *trainer) devices() (names string) {
-	for i, m := range t.models {
-		if i > 0 {
-			names += ", "
-		}
-		names += m.s.Info().Name
+func (t *trainer) devices() string {
+	var names []string
+	for _, m := range t.models {
+		names = append(names, m.s.Info().Name)
 	}
-	return names
+	return strings.Join(names, ", ")
 }
 
 // writer is the model for one sequence.
@@ -158,14 +154,15 @@ func (t *trainer) writer() *model {
 	return m
 }
 
-// entropy is the loss of one who knows how often each token comes, and no more.
-func entropy(tokens []int32) (loss float64) {
-	count := map[int32]int{}
-	for _, token := range tokens {
-		count[token]++
+// curve draws losses from 1 to 5, at most 64 means of as many in a row.
+func curve(losses []float64) (line string) {
+	n := min(len(losses), 64)
+	for i := range n {
+		part, sum := losses[i*len(losses)/n:(i+1)*len(losses)/n], 0.0
+		for _, loss := range part {
+			sum += loss
+		}
+		line += string([]rune("▁▂▃▄▅▆▇█")[max(min(int(2*sum/float64(len(part)))-2, 7), 0)])
 	}
-	for _, token := range tokens {
-		loss -= rmath.Log(float64(count[token]) / float64(len(tokens)))
-	}
-	return loss / float64(len(tokens))
+	return line
 }

@@ -43,8 +43,8 @@ func (m *model) write(prompt []int32, o *options) iter.Seq2[int, int32] {
 	}
 }
 
-// pick is a token by its score: the higher, the likelier, and the more so the lower the temperature.
-// luck is from 0 to 1. It is -1 where a score is no number.
+// pick is a token by its score: the higher, the likelier, and the more so the lower the
+// temperature. luck is from 0 to 1. It is -1 where a score is no number.
 func pick(scores []float32, temperature float64, luck float32) int32 {
 	most := slices.Max(scores)
 	if temperature == 0 {
