@@ -32,14 +32,13 @@ func launchDraw[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int32], Arg3
 var drawKernel = &backend.Source{
 	Name: "draw_kernel", File: "draw_kernel.cl",
 	Params: support.Params{}.Slice("tokens", "int", 4).Slice("next", "int", 4).Slice("rows", "int", 4).ConstSlice("text", "int", 4).ConstSlice("starts", "int", 4).Scalar("first", "long", 8).Scalar("vocab", "long", 8).Scalar("n", "long", 8),
-	Group:  [3]int{64, 1, 1},
 	Go:     support.Form(drawGo, drawPlain), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: drawPlain},
 	Text: support.Head + `/* draw, from Go */
 typedef struct { __global i32 *p; i64 n; } sg_i32;
 FN sg_i32 make_sg_i32(__global i32 *p, i64 n) { sg_i32 s; s.p = p; s.n = n; return s; }
 ACCESS(g_i32, __global, i32)
-__kernel WG_SIZE(64, 1, 1)
+__kernel
 void draw_kernel(__global i32 *tokens_p, const ulong tokens_off, const ulong tokens_len, __global i32 *next_p, const ulong next_off, const ulong next_len, __global i32 *rows_p, const ulong rows_off, const ulong rows_len, __global const i32 *text_p, const ulong text_off, const ulong text_len, __global const i32 *starts_p, const ulong starts_off, const ulong starts_len, const ulong first_x, const ulong vocab_x, const ulong n_x CHECKED_KERNEL) {
   CHECKED_BEGIN
   sg_i32 tokens_ = make_sg_i32(tokens_p + tokens_off, (i64)tokens_len);
@@ -54,20 +53,20 @@ void draw_kernel(__global i32 *tokens_p, const ulong tokens_off, const ulong tok
     i64 t_ = (i64)get_global_id(0);
     i64 s_ = (i64)get_global_id(1);
     if (t_ < n_) {
-      i64 from_ = (i64)((u64)((i64)LOAD(g_i32, starts_.p[AT((i64)((u64)first_ + (u64)s_), starts_.n, 23)])) + (u64)t_);
+      i64 from_ = (i64)((u64)((i64)LOAD(g_i32, starts_.p[AT((i64)((u64)first_ + (u64)s_), starts_.n, 22)])) + (u64)t_);
       i64 t2_ = (i64)((u64)((i64)((u64)s_ * (u64)n_)) + (u64)t_);
       i64 t3_ = (i64)((u64)((i64)((u64)s_ * (u64)n_)) + (u64)t_);
-      i32 t4_ = LOAD(g_i32, text_.p[AT(from_, text_.n, 24)]);
-      i32 t5_ = LOAD(g_i32, text_.p[AT((i64)((u64)from_ + (u64)((i64)1)), text_.n, 24)]);
-      STORE(g_i32, tokens_.p[AT(t2_, tokens_.n, 24)], t4_);
-      STORE(g_i32, next_.p[AT(t3_, next_.n, 24)], t5_);
-      STORE(g_i32, rows_.p[AT((i64)((u64)((i64)((u64)s_ * (u64)n_)) + (u64)t_), rows_.n, 25)], (i32)((u32)LOAD(g_i32, text_.p[AT(from_, text_.n, 25)]) + (u32)((i32)((i64)((u64)s_ * (u64)vocab_)))));
+      i32 t4_ = LOAD(g_i32, text_.p[AT(from_, text_.n, 23)]);
+      i32 t5_ = LOAD(g_i32, text_.p[AT((i64)((u64)from_ + (u64)((i64)1)), text_.n, 23)]);
+      STORE(g_i32, tokens_.p[AT(t2_, tokens_.n, 23)], t4_);
+      STORE(g_i32, next_.p[AT(t3_, next_.n, 23)], t5_);
+      STORE(g_i32, rows_.p[AT((i64)((u64)((i64)((u64)s_ * (u64)n_)) + (u64)t_), rows_.n, 24)], (i32)((u32)LOAD(g_i32, text_.p[AT(from_, text_.n, 24)]) + (u32)((i32)((i64)((u64)s_ * (u64)vocab_)))));
     }
   }
 }
 `,
 	Packed: kernelsPTX("draw_kernel"),
-	Native: nativecode.Code_draw.Of("draw_kernel", "62d0ad2fd9999005762afb983d228888"),
+	Native: nativecode.Code_draw.Of("draw_kernel", "8b526587a3b605158c68ca8d2c7de0ef"),
 }
 
 // launchEmbed runs [embed] over grid. Slices and matrices are in host memory or on the device of s;
@@ -86,7 +85,6 @@ func launchEmbed[Arg1 linalg.KernelArg[float32], Arg2 linalg.KernelArg[int32], A
 var embedKernel = &backend.Source{
 	Name: "embed_kernel", File: "embed_kernel.cl",
 	Params: support.Params{}.Slice("x", "float", 4).ConstSlice("tokens", "int", 4).ConstSlice("wte", "float", 4).ConstSlice("wpe", "float", 4).Scalar("d", "long", 8).Scalar("n", "long", 8),
-	Group:  [3]int{64, 1, 1},
 	Go:     support.Form(embedGo, embedPlain), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: embedPlain},
 	Text: support.Head + `/* embed, from Go */
@@ -96,7 +94,7 @@ typedef struct { __global i32 *p; i64 n; } sg_i32;
 FN sg_i32 make_sg_i32(__global i32 *p, i64 n) { sg_i32 s; s.p = p; s.n = n; return s; }
 ACCESS(g_i32, __global, i32)
 ACCESS(g_f32, __global, f32)
-__kernel WG_SIZE(64, 1, 1)
+__kernel
 void embed_kernel(__global f32 *x_p, const ulong x_off, const ulong x_len, __global const i32 *tokens_p, const ulong tokens_off, const ulong tokens_len, __global const f32 *wte_p, const ulong wte_off, const ulong wte_len, __global const f32 *wpe_p, const ulong wpe_off, const ulong wpe_len, const ulong d_x, const ulong n_x CHECKED_KERNEL) {
   CHECKED_BEGIN
   sg_f32 x_ = make_sg_f32(x_p + x_off, (i64)x_len);
@@ -109,12 +107,12 @@ void embed_kernel(__global f32 *x_p, const ulong x_off, const ulong x_len, __glo
     i64 t_ = (i64)get_global_id(0);
     i64 s_ = (i64)get_global_id(1);
     if (t_ < n_) {
-      i64 row_ = (i64)((u64)((i64)LOAD(g_i32, tokens_.p[AT((i64)((u64)((i64)((u64)s_ * (u64)n_)) + (u64)t_), tokens_.n, 36)])) * (u64)d_);
+      i64 row_ = (i64)((u64)((i64)LOAD(g_i32, tokens_.p[AT((i64)((u64)((i64)((u64)s_ * (u64)n_)) + (u64)t_), tokens_.n, 34)])) * (u64)d_);
       {
         i64 t2_ = d_;
         i64 i_ = (i64)0;
         for (; GO(i_ < t2_); i_ = (i64)((u64)i_ + (u64)((i64)1))) {
-          STORE(g_f32, x_.p[AT((i64)((u64)((i64)((u64)((i64)((u64)((i64)((u64)s_ * (u64)d_)) + (u64)i_)) * (u64)n_)) + (u64)t_), x_.n, 38)], LOAD(g_f32, wte_.p[AT((i64)((u64)row_ + (u64)i_), wte_.n, 38)]) + LOAD(g_f32, wpe_.p[AT((i64)((u64)((i64)((u64)i_ * (u64)n_)) + (u64)t_), wpe_.n, 38)]));
+          STORE(g_f32, x_.p[AT((i64)((u64)((i64)((u64)((i64)((u64)((i64)((u64)s_ * (u64)d_)) + (u64)i_)) * (u64)n_)) + (u64)t_), x_.n, 36)], LOAD(g_f32, wte_.p[AT((i64)((u64)row_ + (u64)i_), wte_.n, 36)]) + LOAD(g_f32, wpe_.p[AT((i64)((u64)((i64)((u64)i_ * (u64)n_)) + (u64)t_), wpe_.n, 36)]));
         }
       }
     }
@@ -122,7 +120,7 @@ void embed_kernel(__global f32 *x_p, const ulong x_off, const ulong x_len, __glo
 }
 `,
 	Packed: kernelsPTX("embed_kernel"),
-	Native: nativecode.Code_embed.Of("embed_kernel", "5ad4849f6964ebfb1d170ee242a485b8"),
+	Native: nativecode.Code_embed.Of("embed_kernel", "f90d62b3299ddcf6aeea517b2615e34f"),
 }
 
 // launchByRows runs [byRows] over grid. Slices and matrices are in host memory or on the device of s;
@@ -139,14 +137,13 @@ func launchByRows[Arg1 linalg.KernelArg[float32], Arg2 linalg.KernelArg[float32]
 var byRowsKernel = &backend.Source{
 	Name: "byRows_kernel", File: "byRows_kernel.cl",
 	Params: support.Params{}.Slice("y", "float", 4).ConstSlice("x", "float", 4).Scalar("d", "long", 8).Scalar("n", "long", 8),
-	Group:  [3]int{64, 1, 1},
 	Go:     support.Form(byRowsGo, byRowsPlain), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: byRowsPlain},
 	Text: support.Head + `/* byRows, from Go */
 typedef struct { __global f32 *p; i64 n; } sg_f32;
 FN sg_f32 make_sg_f32(__global f32 *p, i64 n) { sg_f32 s; s.p = p; s.n = n; return s; }
 ACCESS(g_f32, __global, f32)
-__kernel WG_SIZE(64, 1, 1)
+__kernel
 void byRows_kernel(__global f32 *y_p, const ulong y_off, const ulong y_len, __global const f32 *x_p, const ulong x_off, const ulong x_len, const ulong d_x, const ulong n_x CHECKED_KERNEL) {
   CHECKED_BEGIN
   sg_f32 y_ = make_sg_f32(y_p + y_off, (i64)y_len);
@@ -161,7 +158,7 @@ void byRows_kernel(__global f32 *y_p, const ulong y_off, const ulong y_len, __gl
         i64 t2_ = d_;
         i64 i_ = (i64)0;
         for (; GO(i_ < t2_); i_ = (i64)((u64)i_ + (u64)((i64)1))) {
-          STORE(g_f32, y_.p[AT((i64)((u64)((i64)((u64)((i64)((u64)((i64)((u64)s_ * (u64)n_)) + (u64)t_)) * (u64)d_)) + (u64)i_), y_.n, 50)], LOAD(g_f32, x_.p[AT((i64)((u64)((i64)((u64)((i64)((u64)((i64)((u64)s_ * (u64)d_)) + (u64)i_)) * (u64)n_)) + (u64)t_), x_.n, 50)]));
+          STORE(g_f32, y_.p[AT((i64)((u64)((i64)((u64)((i64)((u64)((i64)((u64)s_ * (u64)n_)) + (u64)t_)) * (u64)d_)) + (u64)i_), y_.n, 47)], LOAD(g_f32, x_.p[AT((i64)((u64)((i64)((u64)((i64)((u64)((i64)((u64)s_ * (u64)d_)) + (u64)i_)) * (u64)n_)) + (u64)t_), x_.n, 47)]));
         }
       }
     }
@@ -169,7 +166,7 @@ void byRows_kernel(__global f32 *y_p, const ulong y_off, const ulong y_len, __gl
 }
 `,
 	Packed: kernelsPTX("byRows_kernel"),
-	Native: nativecode.Code_byrows.Of("byRows_kernel", "de2d31b5003ee845f555f838baca16f3"),
+	Native: nativecode.Code_byrows.Of("byRows_kernel", "0fee04b8728af500c18083418f024035"),
 }
 
 // launchLayerNorm runs [layerNorm] over grid. Slices and matrices are in host memory or on the device of s;
@@ -187,7 +184,6 @@ func launchLayerNorm[Arg1 linalg.KernelArg[float32], Arg2 linalg.KernelArg[float
 var layerNormKernel = &backend.Source{
 	Name: "layerNorm_kernel", File: "layerNorm_kernel.cl",
 	Params: support.Params{}.Slice("y", "float", 4).Slice("scale", "float", 4).ConstSlice("x", "float", 4).Scalar("d", "long", 8).Scalar("n", "long", 8),
-	Group:  [3]int{64, 1, 1},
 	Go:     support.Form(layerNormGo, layerNormPlain), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: layerNormPlain},
 	Text: support.Head + `/* layerNorm, from Go */
@@ -225,7 +221,7 @@ FN f32 Rsqrt_f(CHECKER f32 x_) {
   }
   return (f32)(1.0 / sqrt_f64((f64)x_));
 }
-__kernel WG_SIZE(64, 1, 1)
+__kernel
 void layerNorm_kernel(__global f32 *y_p, const ulong y_off, const ulong y_len, __global f32 *scale_p, const ulong scale_off, const ulong scale_len, __global const f32 *x_p, const ulong x_off, const ulong x_len, const ulong d_x, const ulong n_x CHECKED_KERNEL) {
   CHECKED_BEGIN
   sg_f32 y_ = make_sg_f32(y_p + y_off, (i64)y_len);
@@ -244,7 +240,7 @@ void layerNorm_kernel(__global f32 *y_p, const ulong y_off, const ulong y_len, _
         i64 t2_ = d_;
         i64 i_ = (i64)0;
         for (; GO(i_ < t2_); i_ = (i64)((u64)i_ + (u64)((i64)1))) {
-          mean_ = mean_ + LOAD(g_f32, x_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i_ * (u64)n_))), x_.n, 65)]);
+          mean_ = mean_ + LOAD(g_f32, x_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i_ * (u64)n_))), x_.n, 61)]);
         }
       }
       mean_ = div_f32(mean_, (f32)d_);
@@ -252,7 +248,7 @@ void layerNorm_kernel(__global f32 *y_p, const ulong y_off, const ulong y_len, _
         i64 t3_ = d_;
         i64 i2_ = (i64)0;
         for (; GO(i2_ < t3_); i2_ = (i64)((u64)i2_ + (u64)((i64)1))) {
-          f32 v_ = LOAD(g_f32, x_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i2_ * (u64)n_))), x_.n, 69)]) - mean_;
+          f32 v_ = LOAD(g_f32, x_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i2_ * (u64)n_))), x_.n, 65)]) - mean_;
           variance_ = fma(v_, v_, variance_);
         }
       }
@@ -261,16 +257,16 @@ void layerNorm_kernel(__global f32 *y_p, const ulong y_off, const ulong y_len, _
         i64 t4_ = d_;
         i64 i3_ = (i64)0;
         for (; GO(i3_ < t4_); i3_ = (i64)((u64)i3_ + (u64)((i64)1))) {
-          STORE(g_f32, y_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i3_ * (u64)n_))), y_.n, 74)], (LOAD(g_f32, x_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i3_ * (u64)n_))), x_.n, 74)]) - mean_) * r_);
+          STORE(g_f32, y_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i3_ * (u64)n_))), y_.n, 70)], (LOAD(g_f32, x_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i3_ * (u64)n_))), x_.n, 70)]) - mean_) * r_);
         }
       }
-      STORE(g_f32, scale_.p[AT((i64)((u64)((i64)((u64)s_ * (u64)n_)) + (u64)t_), scale_.n, 76)], r_);
+      STORE(g_f32, scale_.p[AT((i64)((u64)((i64)((u64)s_ * (u64)n_)) + (u64)t_), scale_.n, 72)], r_);
     }
   }
 }
 `,
 	Packed: kernelsPTX("layerNorm_kernel"),
-	Native: nativecode.Code_layernorm.Of("layerNorm_kernel", "6793dad6306b0a00cb7d5d5afaf7e372"),
+	Native: nativecode.Code_layernorm.Of("layerNorm_kernel", "379d20e9408385905f748cfc147667b2"),
 }
 
 // launchLayerNormBack runs [layerNormBack] over grid. Slices and matrices are in host memory or on the device of s;
@@ -289,7 +285,6 @@ func launchLayerNormBack[Arg1 linalg.KernelArg[float32], Arg2 linalg.KernelArg[f
 var layerNormBackKernel = &backend.Source{
 	Name: "layerNormBack_kernel", File: "layerNormBack_kernel.cl",
 	Params: support.Params{}.Slice("dx", "float", 4).ConstSlice("dy", "float", 4).ConstSlice("y", "float", 4).ConstSlice("scale", "float", 4).Scalar("d", "long", 8).Scalar("n", "long", 8),
-	Group:  [3]int{64, 1, 1},
 	Go:     support.Form(layerNormBackGo, layerNormBackPlain), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: layerNormBackPlain},
 	Text: support.Head + `/* layerNormBack, from Go */
@@ -305,7 +300,7 @@ FN f32 div_f32(f32 x, f32 y) { return (f32)((double)x / (double)y); }
 FN f32 div_f32(f32 x, f32 y) { return x / y; }
 #endif
 #endif
-__kernel WG_SIZE(64, 1, 1)
+__kernel
 void layerNormBack_kernel(__global f32 *dx_p, const ulong dx_off, const ulong dx_len, __global const f32 *dy_p, const ulong dy_off, const ulong dy_len, __global const f32 *y_p, const ulong y_off, const ulong y_len, __global const f32 *scale_p, const ulong scale_off, const ulong scale_len, const ulong d_x, const ulong n_x CHECKED_KERNEL) {
   CHECKED_BEGIN
   sg_f32 dx_ = make_sg_f32(dx_p + dx_off, (i64)dx_len);
@@ -325,8 +320,8 @@ void layerNormBack_kernel(__global f32 *dx_p, const ulong dx_off, const ulong dx
         i64 t2_ = d_;
         i64 i_ = (i64)0;
         for (; GO(i_ < t2_); i_ = (i64)((u64)i_ + (u64)((i64)1))) {
-          mean_ = mean_ + LOAD(g_f32, dy_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i_ * (u64)n_))), dy_.n, 89)]);
-          along_ = fma(LOAD(g_f32, dy_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i_ * (u64)n_))), dy_.n, 90)]), LOAD(g_f32, y_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i_ * (u64)n_))), y_.n, 90)]), along_);
+          mean_ = mean_ + LOAD(g_f32, dy_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i_ * (u64)n_))), dy_.n, 84)]);
+          along_ = fma(LOAD(g_f32, dy_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i_ * (u64)n_))), dy_.n, 85)]), LOAD(g_f32, y_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i_ * (u64)n_))), y_.n, 85)]), along_);
         }
       }
       mean_ = div_f32(mean_, (f32)d_);
@@ -335,7 +330,7 @@ void layerNormBack_kernel(__global f32 *dx_p, const ulong dx_off, const ulong dx
         i64 t3_ = d_;
         i64 i2_ = (i64)0;
         for (; GO(i2_ < t3_); i2_ = (i64)((u64)i2_ + (u64)((i64)1))) {
-          STORE(g_f32, dx_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i2_ * (u64)n_))), dx_.n, 95)], LOAD(g_f32, dx_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i2_ * (u64)n_))), dx_.n, 95)]) + (((LOAD(g_f32, dy_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i2_ * (u64)n_))), dy_.n, 95)]) - mean_) - (LOAD(g_f32, y_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i2_ * (u64)n_))), y_.n, 95)]) * along_)) * LOAD(g_f32, scale_.p[AT((i64)((u64)((i64)((u64)s_ * (u64)n_)) + (u64)t_), scale_.n, 95)])));
+          STORE(g_f32, dx_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i2_ * (u64)n_))), dx_.n, 90)], LOAD(g_f32, dx_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i2_ * (u64)n_))), dx_.n, 90)]) + (((LOAD(g_f32, dy_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i2_ * (u64)n_))), dy_.n, 90)]) - mean_) - (LOAD(g_f32, y_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i2_ * (u64)n_))), y_.n, 90)]) * along_)) * LOAD(g_f32, scale_.p[AT((i64)((u64)((i64)((u64)s_ * (u64)n_)) + (u64)t_), scale_.n, 90)])));
         }
       }
     }
@@ -343,7 +338,7 @@ void layerNormBack_kernel(__global f32 *dx_p, const ulong dx_off, const ulong dx
 }
 `,
 	Packed: kernelsPTX("layerNormBack_kernel"),
-	Native: nativecode.Code_layernormback.Of("layerNormBack_kernel", "fe6918e594351145fc252a2896bd191b"),
+	Native: nativecode.Code_layernormback.Of("layerNormBack_kernel", "45043e4fbcdad322dffbaa067e031117"),
 }
 
 // launchAttend runs [attend] over grid. Slices and matrices are in host memory or on the device of s;
@@ -359,7 +354,6 @@ func launchAttend[Arg1 linalg.KernelArg[float32]](s *linalg.Session, grid backen
 var attendKernel = &backend.Source{
 	Name: "attend_kernel", File: "attend_kernel.cl",
 	Params: support.Params{}.Slice("p", "float", 4).Scalar("scale", "float", 4).Scalar("n", "long", 8),
-	Group:  [3]int{64, 1, 1},
 	Go:     support.Form(attendGo, attendPlain), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: attendPlain},
 	Text: support.Head + `/* attend, from Go */
@@ -421,7 +415,7 @@ FN f32 div_f32(f32 x, f32 y) { return (f32)((double)x / (double)y); }
 FN f32 div_f32(f32 x, f32 y) { return x / y; }
 #endif
 #endif
-__kernel WG_SIZE(64, 1, 1)
+__kernel
 void attend_kernel(__global f32 *p_p, const ulong p_off, const ulong p_len, const float scale_x, const ulong n_x CHECKED_KERNEL) {
   CHECKED_BEGIN
   sg_f32 p_ = make_sg_f32(p_p + p_off, (i64)p_len);
@@ -439,7 +433,7 @@ void attend_kernel(__global f32 *p_p, const ulong p_off, const ulong p_len, cons
         i64 j_ = (i64)0;
         for (; GO(j_ < t2_); j_ = (i64)((u64)j_ + (u64)((i64)1))) {
           if (j_ <= t_) {
-            most_ = max_f32(most_, LOAD(g_f32, p_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)j_ * (u64)n_))), p_.n, 111)]));
+            most_ = max_f32(most_, LOAD(g_f32, p_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)j_ * (u64)n_))), p_.n, 105)]));
           }
         }
       }
@@ -449,17 +443,17 @@ void attend_kernel(__global f32 *p_p, const ulong p_off, const ulong p_len, cons
         for (; GO(j2_ < t3_); j2_ = (i64)((u64)j2_ + (u64)((i64)1))) {
           f32 e_ = 0.0f;
           if (j2_ <= t_) {
-            e_ = Exp_f(CHECK (LOAD(g_f32, p_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)j2_ * (u64)n_))), p_.n, 117)]) - most_) * scale_);
+            e_ = Exp_f(CHECK (LOAD(g_f32, p_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)j2_ * (u64)n_))), p_.n, 111)]) - most_) * scale_);
           }
           sum_ = sum_ + e_;
-          STORE(g_f32, p_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)j2_ * (u64)n_))), p_.n, 120)], e_);
+          STORE(g_f32, p_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)j2_ * (u64)n_))), p_.n, 114)], e_);
         }
       }
       {
         i64 t4_ = n_;
         i64 j3_ = (i64)0;
         for (; GO(j3_ < t4_); j3_ = (i64)((u64)j3_ + (u64)((i64)1))) {
-          STORE(g_f32, p_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)j3_ * (u64)n_))), p_.n, 123)], div_f32(LOAD(g_f32, p_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)j3_ * (u64)n_))), p_.n, 123)]), sum_));
+          STORE(g_f32, p_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)j3_ * (u64)n_))), p_.n, 117)], div_f32(LOAD(g_f32, p_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)j3_ * (u64)n_))), p_.n, 117)]), sum_));
         }
       }
     }
@@ -467,7 +461,7 @@ void attend_kernel(__global f32 *p_p, const ulong p_off, const ulong p_len, cons
 }
 `,
 	Packed: kernelsPTX("attend_kernel"),
-	Native: nativecode.Code_attend.Of("attend_kernel", "0a70b267a418dfede8bec5f2157dfdc4"),
+	Native: nativecode.Code_attend.Of("attend_kernel", "d366ad9bdeae17ec5970f38f0cb348cf"),
 }
 
 // launchAttendBack runs [attendBack] over grid. Slices and matrices are in host memory or on the device of s;
@@ -484,14 +478,13 @@ func launchAttendBack[Arg1 linalg.KernelArg[float32], Arg2 linalg.KernelArg[floa
 var attendBackKernel = &backend.Source{
 	Name: "attendBack_kernel", File: "attendBack_kernel.cl",
 	Params: support.Params{}.Slice("dp", "float", 4).ConstSlice("p", "float", 4).Scalar("scale", "float", 4).Scalar("n", "long", 8),
-	Group:  [3]int{64, 1, 1},
 	Go:     support.Form(attendBackGo, attendBackPlain), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: attendBackPlain},
 	Text: support.Head + `/* attendBack, from Go */
 typedef struct { __global f32 *p; i64 n; } sg_f32;
 FN sg_f32 make_sg_f32(__global f32 *p, i64 n) { sg_f32 s; s.p = p; s.n = n; return s; }
 ACCESS(g_f32, __global, f32)
-__kernel WG_SIZE(64, 1, 1)
+__kernel
 void attendBack_kernel(__global f32 *dp_p, const ulong dp_off, const ulong dp_len, __global const f32 *p_p, const ulong p_off, const ulong p_len, const float scale_x, const ulong n_x CHECKED_KERNEL) {
   CHECKED_BEGIN
   sg_f32 dp_ = make_sg_f32(dp_p + dp_off, (i64)dp_len);
@@ -508,14 +501,14 @@ void attendBack_kernel(__global f32 *dp_p, const ulong dp_off, const ulong dp_le
         i64 t2_ = n_;
         i64 j_ = (i64)0;
         for (; GO(j_ < t2_); j_ = (i64)((u64)j_ + (u64)((i64)1))) {
-          along_ = fma(LOAD(g_f32, dp_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)j_ * (u64)n_))), dp_.n, 137)]), LOAD(g_f32, p_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)j_ * (u64)n_))), p_.n, 137)]), along_);
+          along_ = fma(LOAD(g_f32, dp_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)j_ * (u64)n_))), dp_.n, 130)]), LOAD(g_f32, p_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)j_ * (u64)n_))), p_.n, 130)]), along_);
         }
       }
       {
         i64 t3_ = n_;
         i64 j2_ = (i64)0;
         for (; GO(j2_ < t3_); j2_ = (i64)((u64)j2_ + (u64)((i64)1))) {
-          STORE(g_f32, dp_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)j2_ * (u64)n_))), dp_.n, 140)], ((LOAD(g_f32, dp_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)j2_ * (u64)n_))), dp_.n, 140)]) - along_) * LOAD(g_f32, p_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)j2_ * (u64)n_))), p_.n, 140)])) * scale_);
+          STORE(g_f32, dp_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)j2_ * (u64)n_))), dp_.n, 133)], ((LOAD(g_f32, dp_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)j2_ * (u64)n_))), dp_.n, 133)]) - along_) * LOAD(g_f32, p_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)j2_ * (u64)n_))), p_.n, 133)])) * scale_);
         }
       }
     }
@@ -523,7 +516,7 @@ void attendBack_kernel(__global f32 *dp_p, const ulong dp_off, const ulong dp_le
 }
 `,
 	Packed: kernelsPTX("attendBack_kernel"),
-	Native: nativecode.Code_attendback.Of("attendBack_kernel", "ba0516ba59b12fd38cf4c884539a6180"),
+	Native: nativecode.Code_attendback.Of("attendBack_kernel", "464a0dee9851f6d736b0b79a0d3e5da6"),
 }
 
 // launchCrossEntropy runs [crossEntropy] over grid. Slices and matrices are in host memory or on the device of s;
@@ -542,7 +535,6 @@ func launchCrossEntropy[Arg1 linalg.KernelArg[float32], Arg2 linalg.KernelArg[fl
 var crossEntropyKernel = &backend.Source{
 	Name: "crossEntropy_kernel", File: "crossEntropy_kernel.cl",
 	Params: support.Params{}.Slice("losses", "float", 4).Slice("scores", "float", 4).ConstSlice("next", "int", 4).Scalar("weight", "float", 4).Scalar("vocab", "long", 8).Scalar("n", "long", 8),
-	Group:  [3]int{64, 1, 1},
 	Go:     support.Form(crossEntropyGo, crossEntropyPlain), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: crossEntropyPlain},
 	Text: support.Head + `/* crossEntropy, from Go */
@@ -680,7 +672,7 @@ FN f32 div_f32(f32 x, f32 y) { return (f32)((double)x / (double)y); }
 FN f32 div_f32(f32 x, f32 y) { return x / y; }
 #endif
 #endif
-__kernel WG_SIZE(64, 1, 1)
+__kernel
 void crossEntropy_kernel(__global f32 *losses_p, const ulong losses_off, const ulong losses_len, __global f32 *scores_p, const ulong scores_off, const ulong scores_len, __global const i32 *next_p, const ulong next_off, const ulong next_len, const float weight_x, const ulong vocab_x, const ulong n_x CHECKED_KERNEL) {
   CHECKED_BEGIN
   sg_f32 losses_ = make_sg_f32(losses_p + losses_off, (i64)losses_len);
@@ -694,36 +686,36 @@ void crossEntropy_kernel(__global f32 *losses_p, const ulong losses_off, const u
     i64 s_ = (i64)get_global_id(1);
     if (t_ < n_) {
       i64 at_ = (i64)((u64)((i64)((u64)((i64)((u64)s_ * (u64)vocab_)) * (u64)n_)) + (u64)t_);
-      i64 truth_ = (i64)LOAD(g_i32, next_.p[AT((i64)((u64)((i64)((u64)s_ * (u64)n_)) + (u64)t_), next_.n, 167)]);
+      i64 truth_ = (i64)LOAD(g_i32, next_.p[AT((i64)((u64)((i64)((u64)s_ * (u64)n_)) + (u64)t_), next_.n, 159)]);
       f32 most_ = -(1 / 0.0f);
       f32 sum_ = 0.0f;
       {
         i64 t2_ = vocab_;
         i64 i_ = (i64)0;
         for (; GO(i_ < t2_); i_ = (i64)((u64)i_ + (u64)((i64)1))) {
-          most_ = max_f32(most_, LOAD(g_f32, scores_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i_ * (u64)n_))), scores_.n, 170)]));
+          most_ = max_f32(most_, LOAD(g_f32, scores_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i_ * (u64)n_))), scores_.n, 162)]));
         }
       }
-      f32 right_ = LOAD(g_f32, scores_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)truth_ * (u64)n_))), scores_.n, 172)]) - most_;
+      f32 right_ = LOAD(g_f32, scores_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)truth_ * (u64)n_))), scores_.n, 164)]) - most_;
       {
         i64 t3_ = vocab_;
         i64 i2_ = (i64)0;
         for (; GO(i2_ < t3_); i2_ = (i64)((u64)i2_ + (u64)((i64)1))) {
-          f32 e_ = Exp_f(CHECK LOAD(g_f32, scores_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i2_ * (u64)n_))), scores_.n, 174)]) - most_);
+          f32 e_ = Exp_f(CHECK LOAD(g_f32, scores_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i2_ * (u64)n_))), scores_.n, 166)]) - most_);
           sum_ = sum_ + e_;
-          STORE(g_f32, scores_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i2_ * (u64)n_))), scores_.n, 176)], e_);
+          STORE(g_f32, scores_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i2_ * (u64)n_))), scores_.n, 168)], e_);
         }
       }
-      STORE(g_f32, losses_.p[AT((i64)((u64)((i64)((u64)s_ * (u64)n_)) + (u64)t_), losses_.n, 178)], Log_f(CHECK sum_) - right_);
+      STORE(g_f32, losses_.p[AT((i64)((u64)((i64)((u64)s_ * (u64)n_)) + (u64)t_), losses_.n, 170)], Log_f(CHECK sum_) - right_);
       {
         i64 t4_ = vocab_;
         i64 i3_ = (i64)0;
         for (; GO(i3_ < t4_); i3_ = (i64)((u64)i3_ + (u64)((i64)1))) {
-          f32 p_ = div_f32(LOAD(g_f32, scores_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i3_ * (u64)n_))), scores_.n, 180)]), sum_);
+          f32 p_ = div_f32(LOAD(g_f32, scores_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i3_ * (u64)n_))), scores_.n, 172)]), sum_);
           if (i3_ == truth_) {
             p_ = p_ - 1.0f;
           }
-          STORE(g_f32, scores_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i3_ * (u64)n_))), scores_.n, 184)], p_ * weight_);
+          STORE(g_f32, scores_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i3_ * (u64)n_))), scores_.n, 176)], p_ * weight_);
         }
       }
     }
@@ -731,7 +723,7 @@ void crossEntropy_kernel(__global f32 *losses_p, const ulong losses_off, const u
 }
 `,
 	Packed: kernelsPTX("crossEntropy_kernel"),
-	Native: nativecode.Code_crossentropy.Of("crossEntropy_kernel", "66849eeee90395ccac32cfa68fd54e96"),
+	Native: nativecode.Code_crossentropy.Of("crossEntropy_kernel", "d1f4ffe67b0e004ae2749e1355e5e52f"),
 }
 
 // launchMerge runs [merge] over grid. Slices and matrices are in host memory or on the device of s;
@@ -747,14 +739,13 @@ func launchMerge[Arg1 linalg.KernelArg[float32], Arg2 linalg.KernelArg[float32]]
 var mergeKernel = &backend.Source{
 	Name: "merge_kernel", File: "merge_kernel.cl",
 	Params: support.Params{}.Slice("sum", "float", 4).Slice("parts", "float", 4).Scalar("count", "long", 8),
-	Group:  [3]int{64, 1, 1},
 	Go:     support.Form(mergeGo, mergePlain), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: mergePlain},
 	Text: support.Head + `/* merge, from Go */
 typedef struct { __global f32 *p; i64 n; } sg_f32;
 FN sg_f32 make_sg_f32(__global f32 *p, i64 n) { sg_f32 s; s.p = p; s.n = n; return s; }
 ACCESS(g_f32, __global, f32)
-__kernel WG_SIZE(64, 1, 1)
+__kernel
 void merge_kernel(__global f32 *sum_p, const ulong sum_off, const ulong sum_len, __global f32 *parts_p, const ulong parts_off, const ulong parts_len, const ulong count_x CHECKED_KERNEL) {
   CHECKED_BEGIN
   sg_f32 sum_ = make_sg_f32(sum_p + sum_off, (i64)sum_len);
@@ -770,18 +761,18 @@ void merge_kernel(__global f32 *sum_p, const ulong sum_off, const ulong sum_len,
           {
             i64 s_ = (i64)0;
             for (; GO(s_ < count_); s_ = (i64)((u64)s_ + (u64)((i64)((u64)((i64)2) * (u64)step_)))) {
-              STORE(g_f32, parts_.p[AT((i64)((u64)((i64)((u64)s_ * (u64)n_)) + (u64)i_), parts_.n, 200)], LOAD(g_f32, parts_.p[AT((i64)((u64)((i64)((u64)s_ * (u64)n_)) + (u64)i_), parts_.n, 200)]) + LOAD(g_f32, parts_.p[AT((i64)((u64)((i64)((u64)((i64)((u64)s_ + (u64)step_)) * (u64)n_)) + (u64)i_), parts_.n, 200)]));
+              STORE(g_f32, parts_.p[AT((i64)((u64)((i64)((u64)s_ * (u64)n_)) + (u64)i_), parts_.n, 191)], LOAD(g_f32, parts_.p[AT((i64)((u64)((i64)((u64)s_ * (u64)n_)) + (u64)i_), parts_.n, 191)]) + LOAD(g_f32, parts_.p[AT((i64)((u64)((i64)((u64)((i64)((u64)s_ + (u64)step_)) * (u64)n_)) + (u64)i_), parts_.n, 191)]));
             }
           }
         }
       }
-      STORE(g_f32, sum_.p[AT(i_, sum_.n, 203)], LOAD(g_f32, parts_.p[AT(i_, parts_.n, 203)]));
+      STORE(g_f32, sum_.p[AT(i_, sum_.n, 194)], LOAD(g_f32, parts_.p[AT(i_, parts_.n, 194)]));
     }
   }
 }
 `,
 	Packed: kernelsPTX("merge_kernel"),
-	Native: nativecode.Code_merge.Of("merge_kernel", "f52fc9715aec1b40cfc5db918d5bf5f0"),
+	Native: nativecode.Code_merge.Of("merge_kernel", "4dc12f0c697b1da33f3cb64ee6dcf2fe"),
 }
 
 // launchAdamW runs [adamW] over grid. Slices and matrices are in host memory or on the device of s;
@@ -802,7 +793,6 @@ func launchAdamW[Arg1 linalg.KernelArg[float32], Arg2 linalg.KernelArg[float32],
 var adamWKernel = &backend.Source{
 	Name: "adamW_kernel", File: "adamW_kernel.cl",
 	Params: support.Params{}.Slice("w", "float", 4).Slice("m", "float", 4).Slice("v", "float", 4).ConstSlice("g", "float", 4).ConstSlice("norm", "float", 4).Scalar("rate", "float", 4).Scalar("by", "float", 4).Scalar("bySquare", "float", 4),
-	Group:  [3]int{64, 1, 1},
 	Go:     support.Form(adamWGo, adamWPlain), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: adamWPlain},
 	Text: support.Head + `/* adamW, from Go */
@@ -827,7 +817,7 @@ FN f64 sqrt_f64(f64 x) { return __builtin_sqrt(x); }
 #else
 FN f64 sqrt_f64(f64 x) { return sqrt(x); }
 #endif
-__kernel WG_SIZE(64, 1, 1)
+__kernel
 void adamW_kernel(__global f32 *w_p, const ulong w_off, const ulong w_len, __global f32 *m_p, const ulong m_off, const ulong m_len, __global f32 *v_p, const ulong v_off, const ulong v_len, __global const f32 *g_p, const ulong g_off, const ulong g_len, __global const f32 *norm_p, const ulong norm_off, const ulong norm_len, const float rate_x, const float by_x, const float bySquare_x CHECKED_KERNEL) {
   CHECKED_BEGIN
   sg_f32 w_ = make_sg_f32(w_p + w_off, (i64)w_len);
@@ -841,17 +831,17 @@ void adamW_kernel(__global f32 *w_p, const ulong w_off, const ulong w_len, __glo
   {
     i64 i_ = (i64)get_global_id(0);
     if (i_ < w_.n) {
-      f32 d_ = div_f32(LOAD(g_f32, g_.p[AT(i_, g_.n, 214)]), max_f32(LOAD(g_f32, norm_.p[AT((i64)0, norm_.n, 214)]), 1.0f));
-      STORE(g_f32, m_.p[AT(i_, m_.n, 215)], fma(0x1.ccccccp-01f, LOAD(g_f32, m_.p[AT(i_, m_.n, 215)]), 0x1.99999ap-04f * d_));
-      STORE(g_f32, v_.p[AT(i_, v_.n, 216)], fma(0x1.fae148p-01f, LOAD(g_f32, v_.p[AT(i_, v_.n, 216)]), (0x1.47ae14p-07f * d_) * d_));
-      f32 step_ = div_f32(LOAD(g_f32, m_.p[AT(i_, m_.n, 217)]) * by_, ((f32)sqrt_f64((f64)(LOAD(g_f32, v_.p[AT(i_, v_.n, 217)]) * bySquare_))) + 0x1.5798eep-27f);
-      STORE(g_f32, w_.p[AT(i_, w_.n, 218)], LOAD(g_f32, w_.p[AT(i_, w_.n, 218)]) - (rate_ * fma(0x1.99999ap-04f, LOAD(g_f32, w_.p[AT(i_, w_.n, 218)]), step_)));
+      f32 d_ = div_f32(LOAD(g_f32, g_.p[AT(i_, g_.n, 204)]), max_f32(LOAD(g_f32, norm_.p[AT((i64)0, norm_.n, 204)]), 1.0f));
+      STORE(g_f32, m_.p[AT(i_, m_.n, 205)], fma(0x1.ccccccp-01f, LOAD(g_f32, m_.p[AT(i_, m_.n, 205)]), 0x1.99999ap-04f * d_));
+      STORE(g_f32, v_.p[AT(i_, v_.n, 206)], fma(0x1.fae148p-01f, LOAD(g_f32, v_.p[AT(i_, v_.n, 206)]), (0x1.47ae14p-07f * d_) * d_));
+      f32 step_ = div_f32(LOAD(g_f32, m_.p[AT(i_, m_.n, 207)]) * by_, ((f32)sqrt_f64((f64)(LOAD(g_f32, v_.p[AT(i_, v_.n, 207)]) * bySquare_))) + 0x1.5798eep-27f);
+      STORE(g_f32, w_.p[AT(i_, w_.n, 208)], LOAD(g_f32, w_.p[AT(i_, w_.n, 208)]) - (rate_ * fma(0x1.99999ap-04f, LOAD(g_f32, w_.p[AT(i_, w_.n, 208)]), step_)));
     }
   }
 }
 `,
 	Packed: kernelsPTX("adamW_kernel"),
-	Native: nativecode.Code_adamw.Of("adamW_kernel", "5afe431155798c88fb19d85915cf2851"),
+	Native: nativecode.Code_adamw.Of("adamW_kernel", "a14178e36e0dd84fc67d639ca892d245"),
 }
 
 // launchGelu makes z [gelu] of the inputs, element by element, as launch.Map has it.
@@ -951,24 +941,24 @@ void gelu_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, const
           }
           i64 t_ = (i64)((u64)i_ * (u64)z_.Stride_);
           sg_f32 t2_ = z_.Data_;
-          sg_f32 row_ = make_sg_f32(make_sg_f32(t2_.p + CUT(t_, t2_.n, t2_.n, 155), t2_.n - t_).p + CUT(0, end_, make_sg_f32(t2_.p + CUT(t_, t2_.n, t2_.n, 155), t2_.n - t_).n, 155), end_ - 0);
-          sg_f32 row1_ = make_sg_f32(x1_.Data_.p + CUT(0, ((i64)0), x1_.Data_.n, 156), ((i64)0) - 0);
+          sg_f32 row_ = make_sg_f32(make_sg_f32(t2_.p + CUT(t_, t2_.n, t2_.n, 148), t2_.n - t_).p + CUT(0, end_, make_sg_f32(t2_.p + CUT(t_, t2_.n, t2_.n, 148), t2_.n - t_).n, 148), end_ - 0);
+          sg_f32 row1_ = make_sg_f32(x1_.Data_.p + CUT(0, ((i64)0), x1_.Data_.n, 149), ((i64)0) - 0);
           f32 e1All_ = x1All_;
           if (x1_.Cols_ == z_.Cols_) {
             i64 t3_ = (i64)((u64)i_ * (u64)x1_.Stride_);
             sg_f32 t4_ = x1_.Data_;
-            row1_ = make_sg_f32(make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 158), t4_.n - t3_).p + CUT(0, end_, make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 158), t4_.n - t3_).n, 158), end_ - 0);
+            row1_ = make_sg_f32(make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 151), t4_.n - t3_).p + CUT(0, end_, make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 151), t4_.n - t3_).n, 151), end_ - 0);
           } else if (x1_.Rows_ > ((i64)0)) {
-            e1All_ = LOAD(g_f32, x1_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x1_.Rows_, 160) * (u64)x1_.Stride_)) + (u64)COLUMN((i64)0, x1_.Cols_, 160))]);
+            e1All_ = LOAD(g_f32, x1_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x1_.Rows_, 153) * (u64)x1_.Stride_)) + (u64)COLUMN((i64)0, x1_.Cols_, 153))]);
           }
           {
             i64 j_ = (i64)((u64)begin_ + (u64)((i64)get_local_id(0)));
             for (; GO(j_ < end_); j_ = (i64)((u64)j_ + (u64)((i64)get_local_size(0)))) {
               f32 e1_ = e1All_;
               if (row1_.n >= end_) {
-                e1_ = LOAD(g_f32, row1_.p[AT(j_, row1_.n, 165)]);
+                e1_ = LOAD(g_f32, row1_.p[AT(j_, row1_.n, 158)]);
               }
-              STORE(g_f32, row_.p[AT(j_, row_.n, 167)], gelu_f(CHECK e1_));
+              STORE(g_f32, row_.p[AT(j_, row_.n, 160)], gelu_f(CHECK e1_));
             }
           }
         }
@@ -978,7 +968,7 @@ void gelu_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, const
 }
 `,
 	Packed: kernelsPTX("gelu_kernel"),
-	Native: nativecode.Code_gelu.Of("gelu_kernel", "4b306b51337f6b2ade0e894bc470c6bc"),
+	Native: nativecode.Code_gelu.Of("gelu_kernel", "d8e46c69af53c0343b7895b5fb7ae185"),
 }
 
 // launchGeluBack makes z [geluBack] of the inputs, element by element, as launch.Map has it.
@@ -1082,37 +1072,37 @@ void geluBack_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, c
           }
           i64 t_ = (i64)((u64)i_ * (u64)z_.Stride_);
           sg_f32 t2_ = z_.Data_;
-          sg_f32 row_ = make_sg_f32(make_sg_f32(t2_.p + CUT(t_, t2_.n, t2_.n, 160), t2_.n - t_).p + CUT(0, end_, make_sg_f32(t2_.p + CUT(t_, t2_.n, t2_.n, 160), t2_.n - t_).n, 160), end_ - 0);
-          sg_f32 row1_ = make_sg_f32(x1_.Data_.p + CUT(0, ((i64)0), x1_.Data_.n, 161), ((i64)0) - 0);
+          sg_f32 row_ = make_sg_f32(make_sg_f32(t2_.p + CUT(t_, t2_.n, t2_.n, 153), t2_.n - t_).p + CUT(0, end_, make_sg_f32(t2_.p + CUT(t_, t2_.n, t2_.n, 153), t2_.n - t_).n, 153), end_ - 0);
+          sg_f32 row1_ = make_sg_f32(x1_.Data_.p + CUT(0, ((i64)0), x1_.Data_.n, 154), ((i64)0) - 0);
           f32 e1All_ = x1All_;
           if (x1_.Cols_ == z_.Cols_) {
             i64 t3_ = (i64)((u64)i_ * (u64)x1_.Stride_);
             sg_f32 t4_ = x1_.Data_;
-            row1_ = make_sg_f32(make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 163), t4_.n - t3_).p + CUT(0, end_, make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 163), t4_.n - t3_).n, 163), end_ - 0);
+            row1_ = make_sg_f32(make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 156), t4_.n - t3_).p + CUT(0, end_, make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 156), t4_.n - t3_).n, 156), end_ - 0);
           } else if (x1_.Rows_ > ((i64)0)) {
-            e1All_ = LOAD(g_f32, x1_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x1_.Rows_, 165) * (u64)x1_.Stride_)) + (u64)COLUMN((i64)0, x1_.Cols_, 165))]);
+            e1All_ = LOAD(g_f32, x1_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x1_.Rows_, 158) * (u64)x1_.Stride_)) + (u64)COLUMN((i64)0, x1_.Cols_, 158))]);
           }
-          sg_f32 row2_ = make_sg_f32(x2_.Data_.p + CUT(0, ((i64)0), x2_.Data_.n, 167), ((i64)0) - 0);
+          sg_f32 row2_ = make_sg_f32(x2_.Data_.p + CUT(0, ((i64)0), x2_.Data_.n, 160), ((i64)0) - 0);
           f32 e2All_ = x2All_;
           if (x2_.Cols_ == z_.Cols_) {
             i64 t5_ = (i64)((u64)i_ * (u64)x2_.Stride_);
             sg_f32 t6_ = x2_.Data_;
-            row2_ = make_sg_f32(make_sg_f32(t6_.p + CUT(t5_, t6_.n, t6_.n, 169), t6_.n - t5_).p + CUT(0, end_, make_sg_f32(t6_.p + CUT(t5_, t6_.n, t6_.n, 169), t6_.n - t5_).n, 169), end_ - 0);
+            row2_ = make_sg_f32(make_sg_f32(t6_.p + CUT(t5_, t6_.n, t6_.n, 162), t6_.n - t5_).p + CUT(0, end_, make_sg_f32(t6_.p + CUT(t5_, t6_.n, t6_.n, 162), t6_.n - t5_).n, 162), end_ - 0);
           } else if (x2_.Rows_ > ((i64)0)) {
-            e2All_ = LOAD(g_f32, x2_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x2_.Rows_, 171) * (u64)x2_.Stride_)) + (u64)COLUMN((i64)0, x2_.Cols_, 171))]);
+            e2All_ = LOAD(g_f32, x2_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x2_.Rows_, 164) * (u64)x2_.Stride_)) + (u64)COLUMN((i64)0, x2_.Cols_, 164))]);
           }
           {
             i64 j_ = (i64)((u64)begin_ + (u64)((i64)get_local_id(0)));
             for (; GO(j_ < end_); j_ = (i64)((u64)j_ + (u64)((i64)get_local_size(0)))) {
               f32 e1_ = e1All_;
               if (row1_.n >= end_) {
-                e1_ = LOAD(g_f32, row1_.p[AT(j_, row1_.n, 176)]);
+                e1_ = LOAD(g_f32, row1_.p[AT(j_, row1_.n, 169)]);
               }
               f32 e2_ = e2All_;
               if (row2_.n >= end_) {
-                e2_ = LOAD(g_f32, row2_.p[AT(j_, row2_.n, 180)]);
+                e2_ = LOAD(g_f32, row2_.p[AT(j_, row2_.n, 173)]);
               }
-              STORE(g_f32, row_.p[AT(j_, row_.n, 182)], geluBack_f(CHECK e1_, e2_));
+              STORE(g_f32, row_.p[AT(j_, row_.n, 175)], geluBack_f(CHECK e1_, e2_));
             }
           }
         }
@@ -1122,7 +1112,7 @@ void geluBack_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, c
 }
 `,
 	Packed: kernelsPTX("geluBack_kernel"),
-	Native: nativecode.Code_geluback.Of("geluBack_kernel", "0e02961f79e6613c8474783c5f71ca86"),
+	Native: nativecode.Code_geluback.Of("geluBack_kernel", "e3576cd2d6ed99d8b58e121714e7fde5"),
 }
 
 //go:embed kernels_tandem.zip
@@ -1137,19 +1127,19 @@ var kernelsText gpu_embed.FS
 var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []support.Decl{
 	{File: "kernels.go", Head: "\"math\"", Hash: "f99cebc449f4c280f91e4ea081ebb79f426ed97882e2cfca1c188cfd4d77d725"},
 	{File: "kernels.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
-	{File: "kernels.go", Head: "func draw(it gpu.Item, tokens, next, rows, text, starts []int32, first, vocab, n int) {", Hash: "f241b9be5f26ce674f533c56cb882ee205c49b7701b092d67d7eaccbf1157eac"},
-	{File: "kernels.go", Head: "func embed(it gpu.Item, x []float32, tokens []int32, wte, wpe []float32, d, n int) {", Hash: "2616408bfa1292ff6e7b8c51461c4f3b74eece58b8116403e2871ae82954d9d3"},
-	{File: "kernels.go", Head: "func byRows(it gpu.Item, y, x []float32, d, n int) {", Hash: "e7ea972de5b61aa0555c04fd97ef43dc5eb31d28f8afdf488bfa2c6f941e453b"},
-	{File: "kernels.go", Head: "func layerNorm(it gpu.Item, y, scale, x []float32, d, n int) {", Hash: "9bcc7b50a77c976f078030d28d5eb85f6845c4838476db87ddb613e9157a2903"},
-	{File: "kernels.go", Head: "func layerNormBack(it gpu.Item, dx, dy, y, scale []float32, d, n int) {", Hash: "29c50393b5c342374ad08af1dd6c7bd6d910ad2b3cfaf87df39d4b9551dfd51c"},
-	{File: "kernels.go", Head: "func attend(it gpu.Item, p []float32, scale float32, n int) {", Hash: "b5cd8b846b56a9dbe1ac2b10aec989cdd68f54986062efbc38a7607d941b3f02"},
-	{File: "kernels.go", Head: "func attendBack(it gpu.Item, dp, p []float32, scale float32, n int) {", Hash: "6130d6e56e08de28c50b724e0c4466d7a9bdb12d3ac14215a65679521db0a935"},
+	{File: "kernels.go", Head: "func draw(it gpu.Item, tokens, next, rows, text, starts []int32, first, vocab, n int) {", Hash: "5c3c29a152613bf209f133875dcfd8c170688fece98555eb0fe8ec94612ff6ef"},
+	{File: "kernels.go", Head: "func embed(it gpu.Item, x []float32, tokens []int32, wte, wpe []float32, d, n int) {", Hash: "b70518e29e59ebdd9e799e3738f026218863099c075e6cc0d19e3e9d46abaf5b"},
+	{File: "kernels.go", Head: "func byRows(it gpu.Item, y, x []float32, d, n int) {", Hash: "536a2f4dd3969a58457ff2061c044ef3e5db5d4ded10a64bac0fe6afab6481be"},
+	{File: "kernels.go", Head: "func layerNorm(it gpu.Item, y, scale, x []float32, d, n int) {", Hash: "a08b2f7db3f0af6419989de1c54ab5c371a9f2145cf3eb674f39d80fc7ae35f8"},
+	{File: "kernels.go", Head: "func layerNormBack(it gpu.Item, dx, dy, y, scale []float32, d, n int) {", Hash: "3543d13b2401803f49e25a627dc97cd96b5a14c58ae30524a077d06f400f74c5"},
+	{File: "kernels.go", Head: "func attend(it gpu.Item, p []float32, scale float32, n int) {", Hash: "69ff636546c21c8c36ec51d157dd891fc2dbe8088ef92064a2b15741b9c90c20"},
+	{File: "kernels.go", Head: "func attendBack(it gpu.Item, dp, p []float32, scale float32, n int) {", Hash: "0c3490bf15a4a23ef90c333367e1cddfb67caf1826db9be7d031e8a2c15b5b11"},
 	{File: "kernels.go", Head: "func gelu(x float32) float32 { return 0.5 * x * (1 + gpu.Tanh(bend*(x+0.044715*x*x*x))) }", Hash: "24572ebc734628529a03b069ee2a579971b22fc7de4fdd5b3d49854ab6ff78a6"},
 	{File: "kernels.go", Head: "func geluBack(dy, x float32) float32 {", Hash: "e4d27b62b734473bf706c2af9edbcb2687b172be14a368bdfd0f5335a8ae8dc8"},
 	{File: "kernels.go", Head: "const bend = 0.7978845608028654", Hash: "307cba5c17e031c6dba9f5b4ba80b2a86c2fa87e66823ab4c8faec1d2c1e98a8"},
-	{File: "kernels.go", Head: "func crossEntropy(it gpu.Item, losses, scores []float32, next []int32, weight float32, vocab, n int) {", Hash: "10ad090adcb1e719ad54695546871f0c8a88a1ad96f5a52490293ea1d63ba347"},
-	{File: "kernels.go", Head: "func merge(it gpu.Item, sum, parts []float32, count int) {", Hash: "d47a9eb8460920c5574bb5b331b8b8754c3d7c2d4dcb24778c7889d5d98fff2e"},
-	{File: "kernels.go", Head: "func adamW(it gpu.Item, w, m, v, g, norm []float32, rate, by, bySquare float32) {", Hash: "9c8d56af330bb80b0d3d31f86b8d17796e7bab8d20dfa37d3d47e297c7ded576"},
+	{File: "kernels.go", Head: "func crossEntropy(it gpu.Item, losses, scores []float32, next []int32, weight float32, vocab, n int) {", Hash: "f8bfac5d2290e935600ca8fb38eb6fadbed3907a58cde2b44a4e38335968a03b"},
+	{File: "kernels.go", Head: "func merge(it gpu.Item, sum, parts []float32, count int) {", Hash: "162c0d7995f35ab6df9285050991e60ff8a6caa9ba307f80fced91c1c3d5b965"},
+	{File: "kernels.go", Head: "func adamW(it gpu.Item, w, m, v, g, norm []float32, rate, by, bySquare float32) {", Hash: "b229bfdb487d810f6d6720dd29cf470528f4b859528016409b757570fa7618bb"},
 	{File: "kernels.go", Head: "const beta1, beta2, decay = 0.9, 0.99, 0.1", Hash: "628eebb285733241792df2b340c8170194d4171a58f6aaee328b35e5b5338e80"},
 }, nil, nil)
 
@@ -1168,7 +1158,7 @@ func drawGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	first_ := args[15].Int64()
 	vocab_ := args[16].Int64()
 	n_ := args[17].Int64()
-	n0, n1, n2 := int64(64), int64(1), int64(1)
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -1178,20 +1168,20 @@ func drawGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line kernels.go:22*/ t_ := i0
-					/*line kernels.go:22*/ s_ := i1
+					/*line kernels.go:21*/ t_ := i0
+					/*line kernels.go:21*/ s_ := i1
 					from_ := int64(starts_[first_+s_]) + t_
 					t2_ := (s_ * n_) + t_
-					/*line kernels.go:24*/ t3_ := (s_ * n_) + t_
-					/*line kernels.go:24*/ t4_ := text_[from_]
-					/*line kernels.go:24*/ t5_ := text_[from_+int64(1)]
-					/*line kernels.go:24*/ tokens_[t2_] = t4_
-					/*line kernels.go:24*/ next_[t3_] = t5_
+					/*line kernels.go:23*/ t3_ := (s_ * n_) + t_
+					/*line kernels.go:23*/ t4_ := text_[from_]
+					/*line kernels.go:23*/ t5_ := text_[from_+int64(1)]
+					/*line kernels.go:23*/ tokens_[t2_] = t4_
+					/*line kernels.go:23*/ next_[t3_] = t5_
 					rows_[(s_*n_)+t_] = text_[from_] + int32((s_ * vocab_))
 				}
 			}
 		}
-//line kernels_tandem.go:1195
+//line kernels_tandem.go:1185
 	}
 	return nil
 }
@@ -1209,7 +1199,7 @@ func embedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	wpe_ := support.Slice[float32](args[9:])
 	d_ := args[12].Int64()
 	n_ := args[13].Int64()
-	n0, n1, n2 := int64(64), int64(1), int64(1)
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -1219,8 +1209,8 @@ func embedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line kernels.go:35*/ t_ := i0
-					/*line kernels.go:35*/ s_ := i1
+					/*line kernels.go:33*/ t_ := i0
+					/*line kernels.go:33*/ s_ := i1
 					row_ := int64(tokens_[(s_*n_)+t_]) * d_
 					for t2_, i_ := d_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
 						x_[(((s_*d_)+i_)*n_)+t_] = wte_[row_+i_] + wpe_[(i_*n_)+t_]
@@ -1228,7 +1218,7 @@ func embedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1232
+//line kernels_tandem.go:1222
 	}
 	return nil
 }
@@ -1244,7 +1234,7 @@ func byRowsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	x_ := support.Slice[float32](args[3:])
 	d_ := args[6].Int64()
 	n_ := args[7].Int64()
-	n0, n1, n2 := int64(64), int64(1), int64(1)
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -1254,15 +1244,15 @@ func byRowsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line kernels.go:48*/ t_ := i0
-					/*line kernels.go:48*/ s_ := i1
+					/*line kernels.go:45*/ t_ := i0
+					/*line kernels.go:45*/ s_ := i1
 					for t2_, i_ := d_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
 						y_[(((s_*n_)+t_)*d_)+i_] = x_[(((s_*d_)+i_)*n_)+t_]
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:1266
+//line kernels_tandem.go:1256
 	}
 	return nil
 }
@@ -1279,7 +1269,7 @@ func layerNormGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	x_ := support.Slice[float32](args[6:])
 	d_ := args[9].Int64()
 	n_ := args[10].Int64()
-	n0, n1, n2 := int64(64), int64(1), int64(1)
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -1289,11 +1279,11 @@ func layerNormGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line kernels.go:61*/ t_ := i0
-					/*line kernels.go:61*/ s_ := i1
+					/*line kernels.go:57*/ t_ := i0
+					/*line kernels.go:57*/ s_ := i1
 					at_ := ((s_ * d_) * n_) + t_
 					var mean_ float32
-					/*line kernels.go:63*/ var variance_ float32
+					/*line kernels.go:59*/ var variance_ float32
 					for t2_, i_ := d_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
 						mean_ = mean_ + x_[at_+(i_*n_)]
 					}
@@ -1310,7 +1300,7 @@ func layerNormGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1314
+//line kernels_tandem.go:1304
 	}
 	return nil
 }
@@ -1328,7 +1318,7 @@ func layerNormBackGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	scale_ := support.Slice[float32](args[9:])
 	d_ := args[12].Int64()
 	n_ := args[13].Int64()
-	n0, n1, n2 := int64(64), int64(1), int64(1)
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -1338,11 +1328,11 @@ func layerNormBackGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line kernels.go:85*/ t_ := i0
-					/*line kernels.go:85*/ s_ := i1
+					/*line kernels.go:80*/ t_ := i0
+					/*line kernels.go:80*/ s_ := i1
 					at_ := ((s_ * d_) * n_) + t_
 					var mean_ float32
-					/*line kernels.go:87*/ var along_ float32
+					/*line kernels.go:82*/ var along_ float32
 					for t2_, i_ := d_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
 						mean_ = mean_ + dy_[at_+(i_*n_)]
 						along_ = support.FMA32(dy_[at_+(i_*n_)], y_[at_+(i_*n_)], along_)
@@ -1355,7 +1345,7 @@ func layerNormBackGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1359
+//line kernels_tandem.go:1349
 	}
 	return nil
 }
@@ -1370,7 +1360,7 @@ func attendGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	p_ := support.Slice[float32](args[0:])
 	scale_ := args[3].Float32()
 	n_ := args[4].Int64()
-	n0, n1, n2 := int64(64), int64(1), int64(1)
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -1380,11 +1370,11 @@ func attendGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line kernels.go:106*/ t_ := i0
-					/*line kernels.go:106*/ head_ := i1
+					/*line kernels.go:100*/ t_ := i0
+					/*line kernels.go:100*/ head_ := i1
 					at_ := ((head_ * n_) * n_) + t_
 					most_ := -float32(math.Inf(1))
-					/*line kernels.go:108*/ sum_ := float32(0)
+					/*line kernels.go:102*/ sum_ := float32(0)
 					for t2_, j_ := n_, int64(0); j_ < t2_; j_ = j_ + int64(1) {
 						if j_ <= t_ {
 							most_ = max(most_, p_[at_+(j_*n_)])
@@ -1404,7 +1394,7 @@ func attendGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1408
+//line kernels_tandem.go:1398
 	}
 	return nil
 }
@@ -1420,7 +1410,7 @@ func attendBackGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	p_ := support.Slice[float32](args[3:])
 	scale_ := args[6].Float32()
 	n_ := args[7].Int64()
-	n0, n1, n2 := int64(64), int64(1), int64(1)
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -1430,8 +1420,8 @@ func attendBackGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line kernels.go:133*/ t_ := i0
-					/*line kernels.go:133*/ head_ := i1
+					/*line kernels.go:126*/ t_ := i0
+					/*line kernels.go:126*/ head_ := i1
 					at_ := ((head_ * n_) * n_) + t_
 					var along_ float32
 					for t2_, j_ := n_, int64(0); j_ < t2_; j_ = j_ + int64(1) {
@@ -1443,7 +1433,7 @@ func attendBackGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1447
+//line kernels_tandem.go:1437
 	}
 	return nil
 }
@@ -1461,7 +1451,7 @@ func crossEntropyGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	weight_ := args[9].Float32()
 	vocab_ := args[10].Int64()
 	n_ := args[11].Int64()
-	n0, n1, n2 := int64(64), int64(1), int64(1)
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -1471,12 +1461,12 @@ func crossEntropyGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line kernels.go:166*/ t_ := i0
-					/*line kernels.go:166*/ s_ := i1
+					/*line kernels.go:158*/ t_ := i0
+					/*line kernels.go:158*/ s_ := i1
 					at_ := ((s_ * vocab_) * n_) + t_
-					/*line kernels.go:167*/ truth_ := int64(next_[(s_*n_)+t_])
+					/*line kernels.go:159*/ truth_ := int64(next_[(s_*n_)+t_])
 					most_ := -float32(math.Inf(1))
-					/*line kernels.go:168*/ sum_ := float32(0)
+					/*line kernels.go:160*/ sum_ := float32(0)
 					for t2_, i_ := vocab_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
 						most_ = max(most_, scores_[at_+(i_*n_)])
 					}
@@ -1497,7 +1487,7 @@ func crossEntropyGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1501
+//line kernels_tandem.go:1491
 	}
 	return nil
 }
@@ -1512,7 +1502,7 @@ func mergeGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	sum_ := support.Slice[float32](args[0:])
 	parts_ := support.Slice[float32](args[3:])
 	count_ := args[6].Int64()
-	n0, n1, n2 := int64(64), int64(1), int64(1)
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -1522,7 +1512,7 @@ func mergeGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line kernels.go:196*/ n_ := int64(len(sum_))
+					/*line kernels.go:187*/ n_ := int64(len(sum_))
 					i_ := i0
 					for step_ := int64(1); step_ < count_; step_ = step_ * int64(2) {
 						for s_ := int64(0); s_ < count_; s_ = s_ + (int64(2) * step_) {
@@ -1533,7 +1523,7 @@ func mergeGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1537
+//line kernels_tandem.go:1527
 	}
 	return nil
 }
@@ -1553,7 +1543,7 @@ func adamWGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	rate_ := args[15].Float32()
 	by_ := args[16].Float32()
 	bySquare_ := args[17].Float32()
-	n0, n1, n2 := int64(64), int64(1), int64(1)
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -1563,7 +1553,7 @@ func adamWGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line kernels.go:213*/ i_ := i0
+					/*line kernels.go:203*/ i_ := i0
 					d_ := g_[i_] / max(norm_[0], float32(1))
 					m_[i_] = support.FMA32(float32(0.9), m_[i_], float32(float32(0.1)*d_))
 					v_[i_] = support.FMA32(float32(0.99), v_[i_], float32(float32(float32(0.01)*d_)*d_))
@@ -1572,20 +1562,20 @@ func adamWGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1576
+//line kernels_tandem.go:1566
 	}
 	return nil
 }
 
 func gpu_gelu(x_ float32) float32 {
-//line kernels.go:148
+//line kernels.go:141
 	return float32(float32(float32(0.5)*x_) * (float32(1) + f32.Tanh(float32(float32(0.7978846)*(x_+float32(float32(float32(float32(0.044715)*x_)*x_)*x_))))))
-//line kernels_tandem.go:1584
+//line kernels_tandem.go:1574
 }
 
 func gpu_geluBack(dy_ float32, x_ float32) float32 {
-//line kernels.go:154
+//line kernels.go:147
 	t_ := f32.Tanh(float32(float32(0.7978846) * (x_ + float32(float32(float32(float32(0.044715)*x_)*x_)*x_))))
 	return float32(dy_ * (float32(float32(0.5)*(float32(1)+t_)) + float32(float32(float32(float32(float32(0.5)*x_)*(float32(1)-float32(t_*t_)))*float32(0.7978846))*(float32(1)+float32(float32(float32(0.134145)*x_)*x_)))))
-//line kernels_tandem.go:1591
+//line kernels_tandem.go:1581
 }
