@@ -140,8 +140,8 @@ arm64:
 	$(ON_ARM64) ./backend/cpu ./internal/nativegen; \
 	$(ON_ARM64) -skip '^Test(Gemm(Slim|Thin)|ComplexProduct|TransposeStream|Square)$$' ./internal/host; \
 	$(ON_ARM64) -run '/cpu' -skip '^Test(Stale|PTXAssembles|CheckedWithoutNVRTC|Reductions)$$' \
-		./kernels ./examples/kernels ./examples/scripts ./examples/seeds ./array ./gpu/compiler/mistakes \
-		./linalg/batched
+		./kernels ./examples/gpt ./examples/kernels ./examples/scripts ./examples/seeds ./array \
+		./gpu/compiler/mistakes ./linalg/batched
 
 setup:
 	@command -v apt-get >/dev/null || { \
@@ -185,7 +185,7 @@ CONFORMANCE   = ^TestSuite$$/./^Conformance$$
 RACE_SKIP     = $(CONFORMANCE) ^Test(SharedConformance|Run)$$/cudasim ^TestDeviceFails$$/^memory_of_its_own$$ \
 	^Test(QR|LQ|LU|Triangles|Squares|GemmSlim)$$/float32
 NO_GOROUTINES = /array|/batched|/exact|/superacc|/kernels|/conformance|/samebits|/archtest|/rmath/internal|/mutate|gen$$
-ON_ARRAYS     = /examples/scripts
+ON_ARRAYS     = /examples/(gpt|scripts)
 
 # The words of $(1) as alternatives of a regular expression.
 one_of = $(subst $(space),|,$(strip $(1)))
@@ -261,7 +261,7 @@ generate: setup
 GPU      = build/gpu
 SMALL    = -trimpath -ldflags '-s -w'
 GPUTESTS = backend/cuda backend/opencl kernels linalg linalg/batched linalg/gonumblas array \
-	examples/kernels examples/seeds examples/scripts
+	examples/gpt examples/kernels examples/seeds examples/scripts
 
 gpu-bundle:
 	rm -rf $(GPU) && mkdir -p $(GPU)/programs

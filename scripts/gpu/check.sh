@@ -196,7 +196,7 @@ right() {
 		job "$b-conformance" "$bin/tandem" conformance --backend "$b" --json
 		driver_tests "$b"
 		tested "$b" kernels -test.run="^($on_kernels)\$/^$b(:|\$)"
-		for p in linalg array linalg-batched linalg-gonumblas examples-kernels examples-seeds examples-scripts; do
+		for p in linalg array linalg-batched linalg-gonumblas examples-{gpt,kernels,seeds,scripts}; do
 			tested "$b" $p
 		done
 		# shellcheck disable=SC2016 # the inner shell expands it
