@@ -115,7 +115,8 @@ func run(ctx context.Context, w io.Writer, o *options) (err error) {
 	if o.load != "" {
 		check(t.load(o.load, v))
 	}
-	fmt.Fprintf(w, "%s: %d weights, %d characters of %d kinds\n", t.devices(), t.size(), len(tokens), len(v))
+	fmt.Fprintf(w, "%s: %d weights, %d characters of %d kinds\n", strings.Join(t.devices, ", "),
+		t.models[0].size, len(tokens), len(v))
 
 	for start, last, first := time.Now(), time.Now(), t.done; t.done < o.steps && ctx.Err() == nil; {
 		loss := t.step()
@@ -150,8 +151,8 @@ func run(ctx context.Context, w io.Writer, o *options) (err error) {
 	check(t.models[0].weights.WriteRaw(h))
 	start := time.Now()
 	fmt.Fprintf(w, "\n%s", o.prompt)
-	for i, token := range m.write(prompt, o) {
-		if fmt.Fprint(w, v[token:token+1]); i == o.length-1 || ctx.Err() != nil {
+	for token := range m.write(prompt, o) {
+		if fmt.Fprint(w, v[token:token+1]); ctx.Err() != nil {
 			break
 		}
 	}

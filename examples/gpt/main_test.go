@@ -52,7 +52,7 @@ func TestRun(t *testing.T) {
 loss by step: *
 loss after 50 steps, of text kept back: 3.2227
 
-The   Peosa 
+The      f t
 
 digest of the weights: 4e6fda4718b40f19e77d3a75bc624cdcf8bc0eb1d032b0f831ef47e030e1aaf4
 digest of the prompt's scores: feae21b724a4a6353dd91ef95b9ed37d5eeba3977de17b0ede608038770abe08
@@ -80,7 +80,7 @@ func TestUsual(t *testing.T) {
 loss by step: █▇▆*
 loss after 50 steps, of text kept back: 2.5248
 
-The Me stin w se ololo p
+The Man In te, at ath an
 
 digest of the weights: d7a4f3e6ba86f2efeaddde67fa49624fca40434b4e906a0a1aaf91fe0a59ad8f
 digest of the prompt's scores: 5c2902821e3f537c5e305e6a1b693f331f01cbc4fa3c191a9317019e959755c1

@@ -40,7 +40,7 @@ type layer struct {
 type model struct {
 	shape
 	s                          *linalg.Session
-	batch                      int
+	batch, size                int     // size counts the weights
 	weights, slopes, mean, sq  *floats // all weights, one after the other, and what adamW keeps of them
 	norm                       *floats
 	all, saved                 []*weight // saved has the means, too
@@ -66,14 +66,14 @@ func newModel(s *linalg.Session, sh shape, batch int, seed uint64) *model {
 		})
 	}
 	m.wte = m.add("wte", sh.vocab, d) // the last: those behind would not be aligned for every device
-	total, most := 0, 0
+	most := 0
 	for _, w := range m.all {
-		total, most = total+w.rows*w.cols, max(most, w.rows*w.cols)
+		m.size, most = m.size+w.rows*w.cols, max(most, w.rows*w.cols)
 	}
-	m.weights, m.slopes, m.mean, m.sq = m.floats(1, total), m.floats(1, total), m.floats(1, total), m.floats(1, total)
-	m.norm = m.floats(1, 1)
-	m.saved = append(m.all[:len(m.all):len(m.all)], &weight{name: "adamw.mean", rows: 1, cols: total, w: m.mean},
-		&weight{name: "adamw.square", rows: 1, cols: total, w: m.sq})
+	like := func() *floats { return m.floats(1, m.size) }
+	m.weights, m.slopes, m.mean, m.sq, m.norm = like(), like(), like(), like(), m.floats(1, 1)
+	m.saved = append(m.all[:len(m.all):len(m.all)], &weight{name: "adamw.mean", rows: 1, cols: m.size, w: m.mean},
+		&weight{name: "adamw.square", rows: 1, cols: m.size, w: m.sq})
 	check(array.Normal(&array.Stream{Seed: seed}, m.weights))
 	parts, from := m.floats(1, batch*most), 0
 	for _, w := range m.all {
@@ -226,8 +226,7 @@ func (m *model) backward(total int) {
 
 // update moves the weights by a step of adamW.
 func (m *model) update(rate, by, bySquare float32) {
-	_, n := m.weights.Dims()
 	check(
 		array.Norm(m.norm, m.slopes, 2),
-		launchAdamW(m.s, backend.GridFor(n), m.weights, m.mean, m.sq, m.slopes, m.norm, rate, by, bySquare))
+		launchAdamW(m.s, backend.GridFor(m.size), m.weights, m.mean, m.sq, m.slopes, m.norm, rate, by, bySquare))
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"math/bits"
-	"strings"
 	"sync"
 
 	"github.com/tandem-gpu/tandem/array"
@@ -18,6 +17,7 @@ import (
 type trainer struct {
 	*options
 	models  []*model
+	devices []string
 	trained int // tokens to learn from
 	kept    int // the others, which show what was learned
 	done    int // steps
@@ -40,7 +40,7 @@ func newTrainer(sessions []*linalg.Session, o *options, tokens []int32) (*traine
 		}
 		m := newModel(s, o.shape, o.batch/len(sessions), o.seed)
 		m.text, m.starts = must(linalg.Upload(s, linalg.NewMatrix(1, len(tokens), tokens))), m.ints(1, o.batch)
-		t.models = append(t.models, m)
+		t.models, t.devices = append(t.models, m), append(t.devices, s.Info().Name)
 	}
 	return t, nil
 }
@@ -80,7 +80,7 @@ func (t *trainer) share() {
 	for by := 1; by < len(t.models); by *= 2 {
 		for i := 0; i < len(t.models); i += 2 * by {
 			m, other := t.models[i], t.models[i+by]
-			check(linalg.WithScratch(m.s, 1, t.size(), func(x *floats) error {
+			check(linalg.WithScratch(m.s, 1, m.size, func(x *floats) error {
 				check(array.Copy(x, other.slopes), array.Add(m.slopes, m.slopes, x))
 				return nil
 			}))
@@ -132,19 +132,6 @@ func (t *trainer) each(f func(i int, m *model)) {
 			panic(r)
 		}
 	}
-}
-
-func (t *trainer) size() int {
-	_, n := t.models[0].weights.Dims()
-	return n
-}
-
-func (t *trainer) devices() string {
-	var names []string
-	for _, m := range t.models {
-		names = append(names, m.s.Info().Name)
-	}
-	return strings.Join(names, ", ")
 }
 
 // writer is the model for one sequence.

@@ -19,26 +19,24 @@ func (m *model) read(tokens []int32) {
 	m.forward()
 }
 
-// write gives tokens that follow a prompt, for ever, each with its number. It sees as many before
-// them as the context has.
-func (m *model) write(prompt []int32, o *options) iter.Seq2[int, int32] {
-	return func(yield func(int, int32) bool) {
-		r, luck := &array.Stream{Seed: o.seed, Next: 1 << 32}, m.floats(1, 1)
-		seen := slices.Clone(prompt)
-		for i := 0; ; i++ {
-			check(array.Uniform(r, luck))
+// write gives the tokens that follow a prompt, one after the other. It sees as many before them as
+// the context has.
+func (m *model) write(seen []int32, o *options) iter.Seq[int32] {
+	return func(yield func(int32) bool) {
+		luck := m.floats(1, o.length)
+		check(array.Uniform(&array.Stream{Seed: o.seed, Next: 1 << 32}, luck))
+		for _, luck := range must(luck.Download()).Data {
 			m.read(seen)
-			scores := must(m.scores.Slice(0, m.vocab, len(seen)-1, len(seen)).Download())
-			token := pick(scores.Data, o.temperature, must(luck.Download()).Data[0])
+			scores := must(m.scores.Slice(0, m.vocab, len(seen)-1, len(seen)).Download()).Data
+			token := pick(scores, o.temperature, luck)
 			if token < 0 {
 				check(errors.New("the scores are no numbers"))
 			}
-			if !yield(i, token) {
+			if !yield(token) {
 				return
 			}
-			if seen = append(seen, token); len(seen) > m.context {
-				seen = seen[1:]
-			}
+			seen = append(seen, token)
+			seen = seen[max(0, len(seen)-m.context):]
 		}
 	}
 }
@@ -56,5 +54,5 @@ func pick(scores []float32, temperature float64, luck float32) int32 {
 		sums[i] = sum
 	}
 	at := float64(luck) * sum
-	return int32(slices.IndexFunc(sums, func(s float64) bool { return at < s }))
+	return int32(slices.IndexFunc(sums, func(sum float64) bool { return at < sum }))
 }
