@@ -20,14 +20,14 @@ type tensor struct {
 	Offsets [2]int64 `json:"data_offsets"`
 }
 
-// A state is what a header has beside tensors: the format wants strings.
+// A state is what a header has beside tensors: the format wants strings. The vocabulary, which may
+// be any bytes, is quoted.
 type state struct {
 	Step       string `json:"step"`
 	Seed       string `json:"seed"`
 	Vocabulary string `json:"vocabulary"`
 }
 
-// state is what is saved now; the vocabulary is quoted, as it may be any bytes.
 func (t *trainer) state(v vocabulary) state {
 	return state{strconv.Itoa(t.done), strconv.FormatUint(t.seed, 10), strconv.QuoteToASCII(string(v))}
 }

@@ -61,8 +61,7 @@ func usual() *options {
 func main() {
 	o := usual()
 	o.progress = os.Stderr
-	flag.StringVar(&o.backend, "backend", "",
-		"device: cpu, opencl, opencl:1, ..., or several, cpu+opencl; by default what TANDEM_BACKEND says, or the best")
+	flag.StringVar(&o.backend, "backend", "", "device: cpu, opencl, ..., cpu+opencl; by default the best")
 	flag.StringVar(&o.text, "text", "", "file with the text to learn; by default Newton's Opticks")
 	flag.StringVar(&o.prompt, "prompt", o.prompt, "what the writing begins with")
 	flag.StringVar(&o.load, "load", "", "file of -save to go on from: trained already, it only writes")
@@ -70,8 +69,7 @@ func main() {
 	flag.IntVar(&o.steps, "steps", o.steps, "steps of the training")
 	flag.IntVar(&o.length, "length", o.length, "characters to write")
 	flag.Uint64Var(&o.seed, "seed", o.seed, "seed of weights, batches and writing")
-	flag.Float64Var(&o.temperature, "temperature", o.temperature,
-		"how freely to write: 0 takes the likeliest character each time")
+	flag.Float64Var(&o.temperature, "temperature", o.temperature, "how freely to write: at 0 the likeliest always")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()

@@ -2,7 +2,9 @@ package main
 
 import (
 	"fmt"
+	"iter"
 	"math"
+	"slices"
 	"strings"
 
 	"gonum.org/v1/gonum/blas"
@@ -10,6 +12,7 @@ import (
 	"github.com/tandem-gpu/tandem/array"
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/linalg"
+	"github.com/tandem-gpu/tandem/rmath"
 )
 
 type (
@@ -85,7 +88,7 @@ func newModel(s *linalg.Session, sh shape, batch int, seed uint64) *model {
 		if strings.HasSuffix(w.name, ".o") || strings.HasSuffix(w.name, ".down") {
 			variance /= float64(2 * sh.layers) // as many such are added to x
 		}
-		check(array.Mul(w.w, w.w, number(float32(math.Sqrt(variance)))))
+		check(array.Mul(w.w, w.w, array.Value(float32(math.Sqrt(variance)))))
 		from = to
 	}
 	m.wte.parts = m.floats(batch*sh.vocab, d) // which are added to until the end of the way back
@@ -112,8 +115,7 @@ func (m *model) add(name string, rows, cols int) *weight {
 func (m *model) floats(rows, cols int) *floats {
 	return must(linalg.NewArray[float32](m.s, rows, cols))
 }
-func (m *model) ints(rows, cols int) *ints  { return must(linalg.NewArray[int32](m.s, rows, cols)) }
-func number(v float32) array.Const[float32] { return array.Value(v) }
+func (m *model) ints(rows, cols int) *ints { return must(linalg.NewArray[int32](m.s, rows, cols)) }
 
 // grid has a work-item for each position of each sequence, or of each of count times as many.
 func (m *model) grid(count int) backend.Grid {
@@ -146,20 +148,12 @@ func (m *model) merge(w *weight) {
 	check(launchMerge(m.s, backend.GridFor(w.rows*w.cols), w.g, w.parts, m.batch))
 }
 
-func (m *model) layerNorm(y, scale, x *floats) {
-	check(launchLayerNorm(m.s, m.grid(1), y, scale, x, m.dim, m.context))
-}
-
-func (m *model) layerNormBack(dx, dy, y, scale *floats) {
-	check(launchLayerNormBack(m.s, m.grid(1), dx, dy, y, scale, m.dim, m.context))
-}
-
 // forward makes scores, for each position a column with how likely each token is to follow.
 func (m *model) forward() {
 	check(launchEmbed(m.s, m.grid(1), m.x, m.tokens, m.wte.w, m.wpe.w, m.dim, m.context))
 	heads, root := m.batch*m.heads, m.root()
 	for _, l := range m.layers {
-		m.layerNorm(l.h1, l.scale1, m.x)
+		check(launchLayerNorm(m.s, m.grid(1), l.h1, l.scale1, m.x, m.dim, m.context))
 		m.project(l.qx, l.q, l.h1)
 		m.project(l.kx, l.k, l.h1)
 		m.project(l.vx, l.v, l.h1)
@@ -168,12 +162,12 @@ func (m *model) forward() {
 			launchAttend(m.s, m.grid(m.heads), l.p, root, m.context),
 			l.ox.GemmBatched(heads, 1, blas.NoTrans, l.vx, blas.NoTrans, l.p, 0))
 		m.projectOnto(m.x, l.o, l.ox)
-		m.layerNorm(l.h2, l.scale2, m.x)
+		check(launchLayerNorm(m.s, m.grid(1), l.h2, l.scale2, m.x, m.dim, m.context))
 		m.project(l.upx, l.up, l.h2)
 		check(launchGelu(m.s, l.middle, l.upx))
 		m.projectOnto(m.x, l.down, l.middle)
 	}
-	m.layerNorm(m.h, m.scale, m.x)
+	check(launchLayerNorm(m.s, m.grid(1), m.h, m.scale, m.x, m.dim, m.context))
 	m.project(m.scores, m.wte, m.h)
 }
 
@@ -195,15 +189,16 @@ func (m *model) entropy(weight float32) {
 func (m *model) backward(total int) {
 	m.entropy(1 / float32(total))
 	m.projectBack(m.wte, m.scores, m.h, m.dh, 0)
-	check(array.Fill(m.dx, 0))
-	m.layerNormBack(m.dx, m.dh, m.h, m.scale)
+	check(
+		array.Fill(m.dx, 0),
+		launchLayerNormBack(m.s, m.grid(1), m.dx, m.dh, m.h, m.scale, m.dim, m.context))
 	heads, root := m.batch*m.heads, m.root()
 	for i := range m.layers {
 		l := m.layers[m.shape.layers-1-i]
 		m.projectBack(l.down, m.dx, l.middle, m.dmiddle, 0)
 		check(launchGeluBack(m.s, m.dup, m.dmiddle, l.upx))
 		m.projectBack(l.up, m.dup, l.h2, m.dh, 0)
-		m.layerNormBack(m.dx, m.dh, l.h2, l.scale2)
+		check(launchLayerNormBack(m.s, m.grid(1), m.dx, m.dh, l.h2, l.scale2, m.dim, m.context))
 		m.projectBack(l.o, m.dx, l.ox, m.do, 0)
 		check(
 			m.dp.GemmBatched(heads, 1, blas.Trans, l.vx, blas.NoTrans, m.do, 0),
@@ -214,7 +209,7 @@ func (m *model) backward(total int) {
 		m.projectBack(l.q, m.dq, l.h1, m.dh, 0)
 		m.projectBack(l.k, m.dk, l.h1, m.dh, 1)
 		m.projectBack(l.v, m.dv, l.h1, m.dh, 1)
-		m.layerNormBack(m.dx, m.dh, l.h1, l.scale1)
+		check(launchLayerNormBack(m.s, m.grid(1), m.dx, m.dh, l.h1, l.scale1, m.dim, m.context))
 	}
 	// The vectors of tokens have slopes from both ends: those of the result are there already.
 	check(
@@ -229,4 +224,51 @@ func (m *model) update(rate, by, bySquare float32) {
 	check(
 		array.Norm(m.norm, m.slopes, 2),
 		launchAdamW(m.s, backend.GridFor(m.size), m.weights, m.mean, m.sq, m.slopes, m.norm, rate, by, bySquare))
+}
+
+// read makes scores those of a sequence of tokens, which is no longer than the context. What is
+// behind them changes none of theirs.
+func (m *model) read(tokens []int32) {
+	all := linalg.NewMatrix[int32](1, m.context, nil)
+	copy(all.Data, tokens)
+	check(m.tokens.CopyFrom(all))
+	m.forward()
+}
+
+// write gives the tokens that follow a prompt, one after the other. It sees as many before them as
+// the context has.
+func (m *model) write(seen []int32, o *options) iter.Seq[int32] {
+	return func(yield func(int32) bool) {
+		luck := m.floats(1, o.length)
+		check(array.Uniform(&array.Stream{Seed: o.seed, Next: 1 << 32}, luck))
+		for _, luck := range must(luck.Download()).Data {
+			m.read(seen)
+			scores := must(m.scores.Slice(0, m.vocab, len(seen)-1, len(seen)).Download()).Data
+			token := pick(scores, o.temperature, luck)
+			if token < 0 {
+				check(fmt.Errorf("the scores are no numbers"))
+			}
+			if !yield(token) {
+				return
+			}
+			seen = append(seen, token)
+			seen = seen[max(0, len(seen)-m.context):]
+		}
+	}
+}
+
+// pick is a token by its score: the higher, the likelier, and the more so the lower the
+// temperature. luck is from 0 to 1. It is -1 where a score is no number.
+func pick(scores []float32, temperature float64, luck float32) int32 {
+	most := slices.Max(scores)
+	if temperature == 0 {
+		return int32(slices.Index(scores, most))
+	}
+	sums, sum := make([]float64, len(scores)), 0.0
+	for i, score := range scores {
+		sum += rmath.Exp(float64(score-most) / temperature)
+		sums[i] = sum
+	}
+	at := float64(luck) * sum
+	return int32(slices.IndexFunc(sums, func(sum float64) bool { return at < sum }))
 }

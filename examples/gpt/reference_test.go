@@ -107,7 +107,7 @@ func TestSlopes(t *testing.T) {
 	text := []int32{0, 3, 1, 4, 4, 2, 0, 1, 3, 2, 2, 4, 0}
 	m.text, m.starts = must(linalg.Upload(s, linalg.NewMatrix(1, 13, text))),
 		must(linalg.Upload(s, linalg.NewMatrix(1, 2, []int32{0, 6})))
-	check(array.Mul(m.weights, m.weights, number(1.5)))
+	check(array.Mul(m.weights, m.weights, array.Value[float32](1.5)))
 	m.draw(0)
 	m.forward()
 	m.backward(12)

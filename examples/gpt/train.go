@@ -103,12 +103,8 @@ func (t *trainer) loss() (sum float64) {
 
 // evaluate is the loss of a batch that is spread over the text kept back.
 func (t *trainer) evaluate() float64 {
-	starts := linalg.NewMatrix[int32](1, t.batch, nil)
-	for i := range t.batch {
-		starts.Data[i] = int32(t.trained + i*(t.kept-t.context-1)/t.batch)
-	}
 	t.each(func(i int, m *model) {
-		check(m.starts.CopyFrom(starts))
+		check(array.Range(m.starts, int32(t.trained), int32((t.kept-t.context-1)/t.batch)))
 		m.draw(i * m.batch)
 		m.forward()
 		m.entropy(1)
@@ -141,15 +137,11 @@ func (t *trainer) writer() *model {
 	return m
 }
 
-// curve draws losses from 1 to 5, at most 64 means of as many in a row.
+// curve draws losses from 1 to 5, at most 64 of them.
 func curve(losses []float64) (line string) {
-	n := min(len(losses), 64)
-	for i := range n {
-		part, sum := losses[i*len(losses)/n:(i+1)*len(losses)/n], 0.0
-		for _, loss := range part {
-			sum += loss
-		}
-		line += string([]rune("▁▂▃▄▅▆▇█")[max(min(int(2*sum/float64(len(part)))-2, 7), 0)])
+	for i, n := 0, min(len(losses), 64); i < n; i++ {
+		loss := losses[(i+1)*len(losses)/n-1]
+		line += string([]rune("▁▂▃▄▅▆▇█")[max(min(int(2*loss)-2, 7), 0)])
 	}
 	return line
 }
