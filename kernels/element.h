@@ -83,7 +83,7 @@ static __attribute__((always_inline)) uint dot4(const uint a, const uint b, cons
   return d;
 }
 #define CHAIN(a, b, c) dot4(a, b, c)
-#elif defined(cl_khr_integer_dot_product)
+#elif defined(cl_khr_integer_dot_product) && defined(__opencl_c_integer_dot_product_input_4x8bit_packed)
 #define DOT_PACKED(unused, signs) dot_4x8packed_##signs##_int
 #define CHAIN(a, b, c) ((uint)DOT(DOT_PACKED)(a, b) + (c))
 #elif defined(AMD_SUDOT)
