@@ -58,20 +58,11 @@ func nativeTransposes() []*transposeSet {
 func nativeTriangles[T Float]() []*triangleSet[T] {
 	var list []*triangleSet[T]
 	if hasAVX512 && hasAVX2 {
-		list = append(list, &triangleSet[T]{
-			name: "avx512", narrow: 32 / int(unsafe.Sizeof(T(0))),
-			multiply: func(n, cols int, alpha T, e *T, eRow, eCol int, b *T, bRow int, unit bool) {
-				multiplyNativeAVX512(n, cols, float64(alpha), unsafe.Pointer(e), eRow, eCol, unsafe.Pointer(b), bRow,
-					unit, isFloat64[T]())
-			},
-			solve: func(n, cols int, alpha T, e *T, eRow, eCol int, b *T, bRow int, unit bool) {
-				solveNativeAVX512(n, cols, float64(alpha), unsafe.Pointer(e), eRow, eCol, unsafe.Pointer(b), bRow,
-					unit, isFloat64[T]())
-			},
-		})
+		narrow := 32 / int(unsafe.Sizeof(T(0)))
+		list = append(list, triangleSetOf[T]("avx512", narrow, multiplyNativeAVX512, solveNativeAVX512))
 	}
 	if hasAVX2 {
-		list = append(list, vectorTriangles[T]())
+		list = append(list, triangleSetOf[T]("avx2", 0, multiplyNative, solveNative))
 	}
 	return list
 }

@@ -65,17 +65,15 @@ func transpose4Native(src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, tile
 //go:noescape
 func transpose8Native(src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, tiles int)
 
-// vectorTriangles is the functions for triangles that all processors have which have vectors.
-func vectorTriangles[T Float]() *triangleSet[T] {
-	return &triangleSet[T]{
-		name: "vectors",
-		multiply: func(n, cols int, alpha T, e *T, eRow, eCol int, b *T, bRow int, unit bool) {
-			multiplyNative(n, cols, float64(alpha), unsafe.Pointer(e), eRow, eCol, unsafe.Pointer(b), bRow, unit,
-				isFloat64[T]())
-		},
-		solve: func(n, cols int, alpha T, e *T, eRow, eCol int, b *T, bRow int, unit bool) {
-			solveNative(n, cols, float64(alpha), unsafe.Pointer(e), eRow, eCol, unsafe.Pointer(b), bRow, unit,
-				isFloat64[T]())
-		},
+// triangleSetOf is the functions for triangles of an instruction set, which take a bool for the type.
+func triangleSetOf[T Float](name string, narrow int, multiply, solve nativeTriangle) *triangleSet[T] {
+	typed := func(f nativeTriangle) triangleFunc[T] {
+		return func(n, cols int, alpha T, e *T, eRow, eCol int, b *T, bRow int, unit bool) {
+			f(n, cols, float64(alpha), unsafe.Pointer(e), eRow, eCol, unsafe.Pointer(b), bRow, unit, isFloat64[T]())
+		}
 	}
+	return &triangleSet[T]{name, narrow, typed(multiply), typed(solve)}
 }
+
+type nativeTriangle func(n, cols int, alpha float64, e unsafe.Pointer, eRow, eCol int, b unsafe.Pointer, bRow int,
+	unit, double bool)

@@ -129,9 +129,9 @@ type vectorWriter struct {
 
 // function writes one as Go calls it.
 func (w *vectorWriter) function(f vectorFunction, v variant) error {
-	types := map[string][]string{both: {"f64", "f32"}, each: {"f64", "f32"}}[f.types]
-	if types == nil {
-		types = []string{f.types}
+	types := []string{f.types}
+	if f.types == both || f.types == each {
+		types = []string{double, float32s}
 	}
 	var stacks []int
 	var code []string
