@@ -65,7 +65,8 @@ func transpose4Native(src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, tile
 //go:noescape
 func transpose8Native(src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, tiles int)
 
-// triangleSetOf is the functions for triangles of an instruction set, which take a bool for the type.
+// triangleSetOf is the functions for triangles of an instruction set, which take a bool for the
+// type.
 func triangleSetOf[T Float](name string, narrow int, multiply, solve nativeTriangle) *triangleSet[T] {
 	typed := func(f nativeTriangle) triangleFunc[T] {
 		return func(n, cols int, alpha T, e *T, eRow, eCol int, b *T, bRow int, unit bool) {
