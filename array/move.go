@@ -108,19 +108,23 @@ func Roll[T Element | bool](c, a *Array[T], rows, cols int) error {
 	return nil
 }
 
-// Diff makes element j of each row of c element j+1 of a's less element j. c has a column less than
-// a, and may not share elements with it.
+// Diff makes element j of each row of c element j+1 of a's less element j, where c has a column
+// less than a; where it has a row less, rows of c are so of rows of a. c may not share elements
+// with a.
 func Diff[T Element](c, a *Array[T]) error {
 	rows, cols, err := pair("Diff", c, a)
 	if err != nil {
 		return err
 	}
 	r, n := a.Dims()
-	if r != rows || n != cols+1 {
-		return fmt.Errorf("%w: Diff: c is %s, and must have the rows of a, %s, and a column less",
-			linalg.ErrShape, c, a)
+	switch {
+	case r == rows && n == cols+1:
+		return c.Sub(a.Slice(0, r, 1, n), a.Slice(0, r, 0, n-1))
+	case r == rows+1 && n == cols:
+		return c.Sub(a.Slice(1, r, 0, n), a.Slice(0, r-1, 0, n))
 	}
-	return c.Sub(a.Slice(0, r, 1, n), a.Slice(0, r, 0, n-1))
+	return fmt.Errorf("%w: Diff: c is %s, and must have the shape of a, %s, less a column or a row",
+		linalg.ErrShape, c, a)
 }
 
 // Outer makes element (i, j) of c the product of a's element i and b's element j, rounded once. a

@@ -95,9 +95,13 @@ func zeroUnlessFinite[T Float](c *Array[T]) error {
 	})
 }
 
-// Softmax makes each row of c exp(a - m)/Sum(exp(a - m)), where m is the Max of the row. Each step
-// is rounded. c may be a.
-func Softmax[T Float](c, a *Array[T]) error {
+// Softmax makes each row of c exp(a - m)/Sum(exp(a - m)), where m is the Max of the row, or, with
+// axis 0, each column so. Each step is rounded. c may be a.
+func Softmax[T Float](c, a *Array[T], axis ...int) error {
+	return along("Softmax", axis, c, a, softmaxEach[T])
+}
+
+func softmaxEach[T Float](c, a *Array[T]) error {
 	return normalized("Softmax", c, a, func(x *Array[T]) error {
 		return inOrder(
 			func() error { return Max(x, a) },

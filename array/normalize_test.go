@@ -52,7 +52,7 @@ func TestNormalize(t *testing.T) {
 			run  func(c, a *Array[float32]) error
 			want []float32
 		}{
-			"Softmax":   {Softmax[float32], soft},
+			"Softmax":   {func(c, a *Array[float32]) error { return Softmax(c, a) }, soft},
 			"LayerNorm": {func(c, a *Array[float32]) error { return LayerNorm(c, a, g, b, 1e-3) }, layer},
 			"RMSNorm":   {func(c, a *Array[float32]) error { return RMSNorm(c, a, g, 1e-3) }, rms},
 		} {

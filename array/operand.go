@@ -13,6 +13,8 @@ func check[T any](op, name string, a *Array[T], s *linalg.Session) error {
 	switch {
 	case a == nil:
 		return fmt.Errorf("%w: %s: %s is nil", linalg.ErrShape, op, name)
+	case a.Err() != nil:
+		return a.Err()
 	case s != nil && a.Session() != s:
 		return argument(op, name+" belongs to another session; Copy brings one to this")
 	}

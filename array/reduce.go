@@ -222,9 +222,13 @@ func Prod[T Element](c, a *Array[T]) error {
 }
 
 // CumSum makes each element of c the exact sum of the elements of a in its row from the first up to
-// there, rounded once; int32 wraps around. c has the shape of a, which it may be; it shares
-// elements with no other a.
-func CumSum[T Element](c, a *Array[T]) error {
+// there, rounded once; int32 wraps around. With axis 0 it is in its column, from the first row
+// down. c has the shape of a, which it may be; it shares elements with no other a.
+func CumSum[T Element](c, a *Array[T], axis ...int) error {
+	return along("CumSum", axis, c, a, cumSumEach[T])
+}
+
+func cumSumEach[T Element](c, a *Array[T]) error {
 	_, _, _, err := sameDims("CumSum", "c", c, "a", a)
 	if err != nil {
 		return err
@@ -233,7 +237,7 @@ func CumSum[T Element](c, a *Array[T]) error {
 		return fmt.Errorf("%w: CumSum: c and a, and they are not the same array", linalg.ErrOverlap)
 	}
 	if isNarrow(a) {
-		return fromPacked(a, func(a *Array[T]) error { return CumSum(c, a) })
+		return fromPacked(a, func(a *Array[T]) error { return cumSumEach(c, a) })
 	}
 	if isNarrow(c) {
 		return toPacked(c, func(c *Array[T]) error { return sums.CumSum(c, a) })

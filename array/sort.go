@@ -28,11 +28,16 @@ func orderOf[T Element](same bool) (o sorting.Order, wide bool) {
 func narrow[T any](a *Array[T]) *Array[uint32] { return (*Array[uint32])(a) }
 func wide[T any](a *Array[T]) *Array[uint64]   { return (*Array[uint64])(a) }
 
-// Sort makes each row of c that of a, sorted: -0 is before +0, and NaN is last. c may share
-// elements with a. Like all functions here that sort, it takes 16 bytes of the device's memory for
-// an element while it runs, from [linalg.WithScratch]; Sort of float32 and int32 takes 8, but, on
-// other devices than the cpu device, for rows of up to 64, or on a GPU of up to 256.
-func Sort[T Element](c, a *Array[T]) error {
+// Sort makes each row of c that of a, sorted: -0 is before +0, and NaN is last. With axis 0 it
+// sorts columns, in a transposed copy. c may share elements with a. Like all functions here that
+// sort, it takes 16 bytes of the device's memory for an element while it runs, from
+// [linalg.WithScratch]; Sort of float32 and int32 takes 8, but, on other devices than the cpu
+// device, for rows of up to 64, or on a GPU of up to 256.
+func Sort[T Element](c, a *Array[T], axis ...int) error {
+	return along("Sort", axis, c, a, sortEach[T])
+}
+
+func sortEach[T Element](c, a *Array[T]) error {
 	_, rows, cols, err := sameDims("Sort", "a", a, "c", c)
 	if err != nil {
 		return err
@@ -66,8 +71,12 @@ func sortRows[P sorting.Pair, E uint32 | uint64](c, a *Array[E], rows, n int, o 
 }
 
 // ArgSort makes each row of index the columns of a's elements in the order of [Sort]; those of
-// equal elements ascend.
-func ArgSort[T Element](index *Array[int32], a *Array[T]) error {
+// equal elements ascend. With axis 0 each column of index has rows.
+func ArgSort[T Element](index *Array[int32], a *Array[T], axis ...int) error {
+	return along("ArgSort", axis, index, a, argSortEach[T])
+}
+
+func argSortEach[T Element](index *Array[int32], a *Array[T]) error {
 	s, rows, cols, err := sameDims("ArgSort", "a", a, "index", index)
 	switch {
 	case err != nil:
@@ -89,8 +98,23 @@ func ArgSort[T Element](index *Array[int32], a *Array[T]) error {
 // TopK makes each row of c the largest elements of that of a, as many as c has columns, and index
 // the columns that they have in a: from the largest down, which is the order of [Sort] turned
 // round, but for NaN, which is last here, too. The columns of equal elements ascend. c may share
-// elements with a.
-func TopK[T Element](c *Array[T], index *Array[int32], a *Array[T]) error {
+// elements with a. With axis 0 it is the largest of each column, and index has their rows.
+func TopK[T Element](c *Array[T], index *Array[int32], a *Array[T], axis ...int) error {
+	down, err := columns("TopK", axis)
+	switch {
+	case err != nil:
+		return err
+	case !down || a == nil || c == nil || index == nil:
+		return topOfEach(c, index, a)
+	}
+	return transposed(a, func(a *Array[T]) error {
+		return transposing(c, func(c *Array[T]) error {
+			return transposing(index, func(index *Array[int32]) error { return topOfEach(c, index, a) })
+		})
+	})
+}
+
+func topOfEach[T Element](c *Array[T], index *Array[int32], a *Array[T]) error {
 	s, rows, cols, err := dims("TopK", "a", a)
 	if err == nil {
 		err = check("TopK", "c", c, s)

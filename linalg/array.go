@@ -1,6 +1,7 @@
 package linalg
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -131,6 +132,21 @@ func Register[T any](s *Session, m Matrix[T]) (*Array[T], error) {
 	}}, nil
 }
 
+// Failed is an array that could not be made because of err, for functions that return an array and
+// no error. It has no elements and belongs to no session. Calls that take it, and methods of it,
+// are err; a Slice of it, whatever its bounds, is such an array, too.
+func Failed[T any](err error) *Array[T] {
+	if err == nil {
+		err = errArgument("Failed without an error")
+	}
+	s := &Session{core: &core{failed: err}}
+	return &Array[T]{array{s: s, view: true, elem: reflect.TypeFor[T]()}}
+}
+
+// Err is why the array could not be made ([Failed]), nil of one that was made. It does not wait:
+// what happens on the device later is an error of [Session.Wait], and of copies to the host.
+func (a *Array[T]) Err() error { return a.s.failed }
+
 // Dims is the number of rows and columns.
 func (a *Array[T]) Dims() (rows, cols int) { return a.rows, a.cols }
 
@@ -159,6 +175,9 @@ func (a *Array[T]) Session() *Session { return a.s }
 func (a *Array[T]) Slice(i, k, j, l int) *Array[T] { return &Array[T]{a.slice(i, k, j, l)} }
 
 func (a *array) slice(i, k, j, l int) array {
+	if a.s.failed != nil {
+		return *a
+	}
 	checkSlice(i, k, j, l, a.rows, a.cols)
 	part := *a
 	part.rows, part.cols, part.off, part.view = k-i, l-j, a.off+i*a.stride+j, true
@@ -178,7 +197,7 @@ func (a *Array[T]) Reshape(rows, cols int) (*Array[T], error) {
 
 func (a *array) reshape(rows, cols int) (r array, err error) {
 	n, err := elements(rows, cols)
-	if err != nil {
+	if err = cmp.Or(a.s.failed, err); err != nil {
 		return r, err
 	}
 	if n != a.rows*a.cols || a.rows > 1 && a.stride != a.cols {
@@ -214,7 +233,7 @@ func (a *array) arg(s *Session) (backend.Arg, error) {
 	case a == nil:
 		return backend.Arg{}, fmt.Errorf("%w: it is a nil array", backend.ErrLaunch)
 	case a.s != s:
-		return backend.Arg{}, fmt.Errorf("%w: %s belongs to another session", backend.ErrLaunch, a)
+		return backend.Arg{}, cmp.Or(a.s.failed, fmt.Errorf("%w: %s belongs to another session", backend.ErrLaunch, a))
 	}
 	return backend.Arg{Buffer: a.buf, Offset: a.bytes(a.off), Type: elementName(a.elem)}, nil
 }
@@ -449,8 +468,10 @@ func (c *array) checkOperands(op string, operands ...*array) (t element.Type, er
 			return 0, fmt.Errorf("%w: %s of a nil array", ErrShape, op)
 		}
 		if a.s != c.s {
-			return 0, &backend.Error{Op: "linalg", Err: backend.ErrArgument, Detail: op +
-				": the arrays belong to different sessions; Download and Upload move one"}
+			return 0, cmp.Or(c.s.failed, a.s.failed, error(&backend.Error{
+				Op: "linalg", Err: backend.ErrArgument,
+				Detail: op + ": the arrays belong to different sessions; Download and Upload move one",
+			}))
 		}
 	}
 	if err := c.s.open(); err != nil {

@@ -38,6 +38,10 @@ func (a *Array[T]) Format(f fmt.State, verb rune) {
 		io.WriteString(f, "<nil>")
 		return
 	}
+	if err := a.Err(); err != nil {
+		fmt.Fprintf(f, "%%!%c(%v)", verb, err)
+		return
+	}
 	if verb == 's' || a.rows == 0 || a.cols == 0 {
 		io.WriteString(f, a.String())
 		return

@@ -50,6 +50,7 @@ type core struct {
 	sharer   *outofcore.Device // the same device, for calls on host matrices that are done by tiles
 	others   []*Session        // on the other devices
 	direct   bool              // the device is this processor, and there are no others
+	failed   error             // of an array that could not be made, whose session this is
 	checked  atomic.Bool
 	checks   sync.Map    // of the kernels whose launches check: *checks by weak.Pointer[backend.Kernel]
 	checking atomic.Bool // there is a kernel in checks, or was
@@ -241,6 +242,9 @@ func (s *Session) open() error {
 }
 
 func (s *core) open() error {
+	if s.failed != nil {
+		return s.failed
+	}
 	if s.closed.Load() {
 		return errClosed("the session is closed")
 	}

@@ -107,7 +107,7 @@ func squares(m linalg.Matrix[float32]) []float32 {
 
 // vote is the digit that most of the k nearest images show. Of images at one distance the first is
 // nearer; of digits with as many votes the lowest wins.
-func vote(distances []float32, digits []int, k int) int {
+func vote(distances []float32, digits []int32, k int) int32 {
 	order := make([]int, len(distances))
 	for i := range order {
 		order[i] = i
@@ -117,5 +117,5 @@ func vote(distances []float32, digits []int, k int) int {
 	for _, i := range order[:k] {
 		votes[digits[i]]++
 	}
-	return slices.Index(votes[:], slices.Max(votes[:]))
+	return int32(slices.Index(votes[:], slices.Max(votes[:])))
 }

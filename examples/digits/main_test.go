@@ -18,14 +18,15 @@ func TestVote(t *testing.T) {
 	for _, c := range []struct {
 		what      string
 		distances []float32
-		digits    []int
-		k, want   int
+		digits    []int32
+		k         int
+		want      int32
 	}{
-		{"the nearest", []float32{3, 1, 2}, []int{7, 8, 9}, 1, 8},
-		{"the first of the nearest", []float32{3, 1, 1, 1}, []int{7, 8, 2, 2}, 1, 8},
-		{"a majority beats the nearest", []float32{3, 1, 2, 9}, []int{7, 8, 7, 8}, 3, 7},
-		{"the lowest of as many", []float32{3, 1, 2, 9}, []int{7, 8, 5, 0}, 3, 5},
-		{"ties at the edge go to the first", []float32{5, 1, 5, 5}, []int{7, 8, 8, 8}, 2, 7},
+		{"the nearest", []float32{3, 1, 2}, []int32{7, 8, 9}, 1, 8},
+		{"the first of the nearest", []float32{3, 1, 1, 1}, []int32{7, 8, 2, 2}, 1, 8},
+		{"a majority beats the nearest", []float32{3, 1, 2, 9}, []int32{7, 8, 7, 8}, 3, 7},
+		{"the lowest of as many", []float32{3, 1, 2, 9}, []int32{7, 8, 5, 0}, 3, 5},
+		{"ties at the edge go to the first", []float32{5, 1, 5, 5}, []int32{7, 8, 8, 8}, 2, 7},
 	} {
 		if got := vote(c.distances, c.digits, c.k); got != c.want {
 			t.Errorf("%s: %d, want %d", c.what, got, c.want)

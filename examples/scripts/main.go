@@ -17,7 +17,6 @@ import (
 	"runtime"
 	"slices"
 
-	"github.com/tandem-gpu/tandem/array"
 	_ "github.com/tandem-gpu/tandem/backend/cudasim" // for -backend cudasim; nothing else needs it
 	"github.com/tandem-gpu/tandem/linalg"
 )
@@ -25,7 +24,8 @@ import (
 //go:generate go run github.com/tandem-gpu/tandem/gpu/compile
 
 // A script computes on a session with a size n, prints what a person wants to know, and gives its
-// result as an array. An error is a panic of check.
+// result as an array, which carries the error where there was one. Calls that return an error, such
+// as those that fill an array that is there, are checked.
 type script struct {
 	name string
 	n    int // its usual size
@@ -104,33 +104,4 @@ func check(errs ...error) {
 	if err := cmp.Or(errs...); err != nil {
 		panic(err)
 	}
-}
-
-func must[T any](v T, err error) T {
-	check(err)
-	return v
-}
-
-func floats(s *linalg.Session, rows, cols int) *linalg.Array[float32] {
-	return must(linalg.NewArray[float32](s, rows, cols))
-}
-
-func ints(s *linalg.Session, rows, cols int) *linalg.Array[int32] {
-	return must(linalg.NewArray[int32](s, rows, cols))
-}
-
-func bools(s *linalg.Session, rows, cols int) *linalg.Array[bool] {
-	return must(linalg.NewArray[bool](s, rows, cols))
-}
-
-func number(v float32) array.Const[float32] { return array.Value(v) }
-
-func reshape(a *linalg.Array[float32], rows, cols int) *linalg.Array[float32] {
-	return must(a.Reshape(rows, cols))
-}
-
-// rows is rows i to k-1 of a.
-func rows[T any](a *linalg.Array[T], i, k int) *linalg.Array[T] {
-	_, cols := a.Dims()
-	return a.Slice(i, k, 0, cols)
 }

@@ -6,17 +6,17 @@ import (
 	"math"
 
 	"github.com/tandem-gpu/tandem/array"
+	"github.com/tandem-gpu/tandem/array/np"
 	"github.com/tandem-gpu/tandem/gpu"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
 // montecarlo is what an option gains in n futures.
 func montecarlo(w io.Writer, s *linalg.Session, n int) result {
-	gains, mean, deviation := floats(s, 1, n), floats(s, 1, 1), floats(s, 1, 1)
-	check(array.Normal(&array.Stream{Seed: 6}, gains), launchGain(s, gains, gains))
-	check(array.Mean(mean, gains), array.Std(deviation, gains, 0))
-	check(array.Div(deviation, deviation, number(float32(math.Sqrt(float64(n))))))
-	fmt.Fprintf(w, "option: %.4f +- %.4f\n", mean, deviation)
+	gains := np.Normal[float32](s, &array.Stream{Seed: 6}, 1, n)
+	check(launchGain(s, gains, gains))
+	deviation := np.Div(np.Std(gains, 0), math.Sqrt(float64(n)))
+	fmt.Fprintf(w, "option: %.4f +- %.4f\n", np.Mean(gains), deviation)
 	return gains
 }
 

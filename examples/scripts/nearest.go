@@ -4,9 +4,8 @@ import (
 	"fmt"
 	"io"
 
-	"gonum.org/v1/gonum/blas"
-
 	"github.com/tandem-gpu/tandem/array"
+	"github.com/tandem-gpu/tandem/array/np"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -14,15 +13,11 @@ import (
 // largest -|q-x|² = 2q·x - |q|² - |x|².
 func nearest(w io.Writer, s *linalg.Session, n int) result {
 	const d, queries, k = 32, 100, 10
-	x, squares, norms := floats(s, n, d), floats(s, n, d), floats(s, n, 1)
-	q, qSquares, qNorms := floats(s, queries, d), floats(s, queries, d), floats(s, queries, 1)
-	near, best, index := floats(s, queries, n), floats(s, queries, k), ints(s, queries, k)
 	r := &array.Stream{Seed: 8}
-	check(array.Normal(r, x), array.Mul(squares, x, x), array.Sum(norms, squares))
-	check(array.Normal(r, q), array.Mul(qSquares, q, q), array.Sum(qNorms, qSquares))
-	check(near.Gemm(2, blas.NoTrans, q, blas.Trans, x, 0))
-	check(array.Sub(near, near, qNorms), array.Sub(near, near, reshape(norms, 1, n)))
-	check(array.TopK(best, index, near), array.Neg(best, best), array.Sqrt(best, best))
-	fmt.Fprintf(w, "nearest: %v at %.4f\n", rows(index, 0, 1), rows(best, 0, 1))
+	x, q := np.Normal[float32](s, r, n, d), np.Normal[float32](s, r, queries, d)
+	norm := func(x *np.Array[float32]) *np.Array[float32] { return np.Sum(np.Mul(x, x), 1) }
+	near := np.Sub(np.Sub(np.MatMulT(np.Mul(q, 2), x), norm(q)), np.T(norm(x)))
+	best, index := np.TopK(near, k)
+	fmt.Fprintf(w, "nearest: %v at %.4f\n", np.Rows(index, 0, 1), np.Sqrt(np.Neg(np.Rows(best, 0, 1))))
 	return index
 }

@@ -88,8 +88,8 @@ digest: 90704950f2c284ee2ef510db72db7c25f84cce9e006264053ca00fcb754b3f82
 	}
 }
 
-// A script is no longer than two and a half times the Python that it does the same as, without
-// imports, comments and blank lines.
+// The scripts are no longer than 1.6 times the Python that they do the same as, without imports,
+// comments and blank lines.
 func TestLines(t *testing.T) {
 	skip := regexp.MustCompile(`(?ms)^import \(.*?^\)$|^(package|import|from|\s*//|\s*#).*?$`)
 	count := func(file string) (n int) {
@@ -104,12 +104,14 @@ func TestLines(t *testing.T) {
 		}
 		return n
 	}
+	var all, python int
 	for _, x := range scripts {
-		if ours, numpy := count(x.name+".go"), count(x.name+".py"); 2*ours > 5*numpy || numpy == 0 {
-			t.Errorf("%s: %d lines, and %d of Python", x.name, ours, numpy)
-		} else {
-			t.Logf("%s: %d lines, and %d of Python", x.name, ours, numpy)
-		}
+		ours, numpy := count(x.name+".go"), count(x.name+".py")
+		t.Logf("%s: %d lines, and %d of Python", x.name, ours, numpy)
+		all, python = all+ours, python+numpy
+	}
+	if 10*all > 16*python || python == 0 {
+		t.Errorf("%d lines, and %d of Python", all, python)
 	}
 }
 

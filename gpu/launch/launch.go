@@ -163,6 +163,8 @@ func operandOf[T any, A linalg.KernelArg[T]](c *Call, n int, name string, x A) (
 		switch {
 		case x == nil:
 			err = fmt.Errorf("%w: it is a nil array", backend.ErrLaunch)
+		case x.Err() != nil:
+			err = x.Err()
 		case x.Session() != c.s:
 			err = fmt.Errorf("%w: %s belongs to another session", backend.ErrLaunch, x)
 		default:

@@ -179,6 +179,7 @@ var rules = []rule{
 		},
 		mods: []string{"gonum.org/v1/gonum/..."},
 	},
+	{pkg: "array/np", may: []string{"array", "linalg"}, mods: []string{"gonum.org/v1/gonum/blas"}},
 	{pkg: "array/nativecode", may: []string{"gpu/support"}},
 	{pkg: "array/internal/moves", may: []string{
 		"array/internal/moves/nativecode", "backend", "gpu", "gpu/launch", "gpu/support", "linalg",
@@ -240,8 +241,8 @@ var rules = []rule{
 	{
 		pkg: "examples/...",
 		may: []string{
-			"array", "backend/...", "kernels", "linalg/...", "gpu", "gpu/launch", "gpu/support", "rmath", "rmath/f32",
-			"examples/...",
+			"array", "array/np", "backend/...", "kernels", "linalg/...", "gpu", "gpu/launch", "gpu/support", "rmath",
+			"rmath/f32", "examples/...",
 		},
 		mods: []string{"gonum.org/v1/gonum/...", "gonum.org/v1/plot/..."},
 	},

@@ -26,7 +26,7 @@ const Side = 8
 const pixels = Side * Side
 
 // Load gives the images, one a row, and the digits that they show.
-func Load() (images linalg.Matrix[float32], digits []int, err error) {
+func Load() (images linalg.Matrix[float32], digits []int32, err error) {
 	unpacked, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
 		return images, nil, fmt.Errorf("digits.csv.gz: %w", err)
@@ -38,7 +38,7 @@ func Load() (images linalg.Matrix[float32], digits []int, err error) {
 		return images, nil, fmt.Errorf("digits.csv.gz: %w", err)
 	}
 	images = linalg.NewMatrix[float32](len(records), pixels, nil)
-	digits = make([]int, len(records))
+	digits = make([]int32, len(records))
 	for i, record := range records {
 		for j, field := range record {
 			v, err := strconv.Atoi(field)
@@ -46,7 +46,7 @@ func Load() (images linalg.Matrix[float32], digits []int, err error) {
 				return images, nil, fmt.Errorf("digits.csv.gz: line %d: %w", i+1, err)
 			}
 			if j == pixels {
-				digits[i] = v
+				digits[i] = int32(v)
 			} else {
 				images.Set(i, j, float32(v))
 			}
