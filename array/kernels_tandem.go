@@ -2196,15 +2196,15 @@ var kronKernels = support.Kernels{
 }
 
 var kronFloat32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("kron_float32", nativecode.Code_kron.Of("kron_float32", "5a8add436379186b612e0abbd2f3e356"), support.Params{}.Matrix("z", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4), kronFloat32Go, kronFloat32Plain, "move.go")
+	return kernelsPacked.Source("kron_float32", nativecode.Code_kron.Of("kron_float32", "2dc2f7837eca476cbe71b3970c03afd2"), support.Params{}.Matrix("z", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4), kronFloat32Go, kronFloat32Plain, "move.go")
 }}
 
 var kronFloat64Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("kron_float64", nativecode.Code_kron.Of("kron_float64", "256c0c477d3e9314d3d56a7513bfb632"), support.Params{}.Matrix("z", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8), kronFloat64Go, kronFloat64Plain, "move.go")
+	return kernelsPacked.Source("kron_float64", nativecode.Code_kron.Of("kron_float64", "f91ae1b92a979786f4edb97b8640a6c3"), support.Params{}.Matrix("z", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8), kronFloat64Go, kronFloat64Plain, "move.go")
 }}
 
 var kronInt32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("kron_int32", nativecode.Code_kron.Of("kron_int32", "21ab7ef888ce88ea7a9c80dbf56e921f"), support.Params{}.Matrix("z", "int", 4).ConstMatrix("x", "int", 4).ConstMatrix("y", "int", 4), kronInt32Go, kronInt32Plain, "move.go")
+	return kernelsPacked.Source("kron_int32", nativecode.Code_kron.Of("kron_int32", "719ce20f280daa5806b6cee6c66b4783"), support.Params{}.Matrix("z", "int", 4).ConstMatrix("x", "int", 4).ConstMatrix("y", "int", 4), kronInt32Go, kronInt32Plain, "move.go")
 }}
 
 // launchLower makes z [lower] of the inputs, element by element, as launch.Map has it.
@@ -2224,15 +2224,15 @@ var lowerKernels = support.Kernels{
 }
 
 var lowerFloat32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("lower_float32", nativecode.Code_lower.Of("lower_float32", "b6050123d937d4f72f063fb8bcbfc0f0"), support.MapParams("float", "float", "int", "int"), support.Map3(gpu_lower), support.Map3(lower[float32]), "move.go")
+	return kernelsPacked.Map("lower_float32", nativecode.Code_lower.Of("lower_float32", "e1e4bfa5f6506d13b0d4a898d571cde5"), support.MapParams("float", "float", "int", "int"), support.Map3(gpu_lower), support.Map3(lower[float32]), "move.go")
 }}
 
 var lowerFloat64Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("lower_float64", nativecode.Code_lower.Of("lower_float64", "2fe598487ebef91ed38937be5b8e38ae"), support.MapParams("double", "double", "int", "int"), support.Map3(gpu_lower_), support.Map3(lower[float64]), "move.go")
+	return kernelsPacked.Map("lower_float64", nativecode.Code_lower.Of("lower_float64", "34b5154b03f2aa572ac181ee7da654f7"), support.MapParams("double", "double", "int", "int"), support.Map3(gpu_lower_), support.Map3(lower[float64]), "move.go")
 }}
 
 var lowerInt32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("lower_int32", nativecode.Code_lower.Of("lower_int32", "69de1d2231a004c9ec535f6b2c7358cf"), support.MapParams("int", "int", "int", "int"), support.Map3(gpu_lower__), support.Map3(lower[int32]), "move.go")
+	return kernelsPacked.Map("lower_int32", nativecode.Code_lower.Of("lower_int32", "0e088814193a39382efb0fdaab8bda50"), support.MapParams("int", "int", "int", "int"), support.Map3(gpu_lower__), support.Map3(lower[int32]), "move.go")
 }}
 
 // launchBetween makes z [between] of the inputs, element by element, as launch.Map has it.
@@ -2251,11 +2251,11 @@ var betweenKernels = support.Kernels{
 }
 
 var betweenFloat32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("between_float32", nativecode.Code_between.Of("between_float32", "093406b0076173f8879364a877c15045"), support.MapParams("float", "float", "float", "double"), support.Map3(gpu_between), support.Map3(between[float32]), "sort.go")
+	return kernelsPacked.Map("between_float32", nativecode.Code_between.Of("between_float32", "f07e2f34ef2f8ee68f8a270de4dd0e75"), support.MapParams("float", "float", "float", "double"), support.Map3(gpu_between), support.Map3(between[float32]), "sort.go")
 }}
 
 var betweenFloat64Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("between_float64", nativecode.Code_between.Of("between_float64", "fbdb186ca11e3c48054db63deff3833d"), support.MapParams("double", "double", "double", "double"), support.Map3(gpu_between_), support.Map3(between[float64]), "sort.go")
+	return kernelsPacked.Map("between_float64", nativecode.Code_between.Of("between_float64", "96199bcd470edaa8f69ae60443ee4918"), support.MapParams("double", "double", "double", "double"), support.Map3(gpu_between_), support.Map3(between[float64]), "sort.go")
 }}
 
 //go:embed kernels_tandem.zip
@@ -2551,7 +2551,7 @@ func kronFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				for i2 := b2; i2 < e2; i2++ {
 					for i1 := a1; i1 < e1; i1++ {
 						for i0 := a0; i0 < e0; i0++ {
-							/*line move.go:286*/ i_ := i1
+							/*line move.go:290*/ i_ := i1
 							j_ := i0
 							z_.Data_[(i_*z_.Stride_)+j_] = float32(x_.Data_[(support.Div(i_, y_.Rows_)*x_.Stride_)+support.Div(j_, y_.Cols_)] * y_.Data_[(support.Rem(i_, y_.Rows_)*y_.Stride_)+support.Rem(j_, y_.Cols_)])
 						}
@@ -2588,7 +2588,7 @@ func kronFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				for i2 := b2; i2 < e2; i2++ {
 					for i1 := a1; i1 < e1; i1++ {
 						for i0 := a0; i0 < e0; i0++ {
-							/*line move.go:286*/ i_ := i1
+							/*line move.go:290*/ i_ := i1
 							j_ := i0
 							z_.Data_[(i_*z_.Stride_)+j_] = float64(x_.Data_[(support.Div(i_, y_.Rows_)*x_.Stride_)+support.Div(j_, y_.Cols_)] * y_.Data_[(support.Rem(i_, y_.Rows_)*y_.Stride_)+support.Rem(j_, y_.Cols_)])
 						}
@@ -2625,7 +2625,7 @@ func kronInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				for i2 := b2; i2 < e2; i2++ {
 					for i1 := a1; i1 < e1; i1++ {
 						for i0 := a0; i0 < e0; i0++ {
-							/*line move.go:286*/ i_ := i1
+							/*line move.go:290*/ i_ := i1
 							j_ := i0
 							z_.Data_[(i_*z_.Stride_)+j_] = x_.Data_[(support.Div(i_, y_.Rows_)*x_.Stride_)+support.Div(j_, y_.Cols_)] * y_.Data_[(support.Rem(i_, y_.Rows_)*y_.Stride_)+support.Rem(j_, y_.Cols_)]
 						}
@@ -3891,7 +3891,7 @@ func gpu_floorRem(x_ int32, y_ int32) int32 {
 }
 
 func gpu_lower(x_ float32, i_ int32, j_ int32) float32 {
-	/*line move.go:239*/ if j_ <= i_ {
+	/*line move.go:243*/ if j_ <= i_ {
 		return x_
 	}
 	return float32(0)
@@ -3899,7 +3899,7 @@ func gpu_lower(x_ float32, i_ int32, j_ int32) float32 {
 }
 
 func gpu_lower_(x_ float64, i_ int32, j_ int32) float64 {
-	/*line move.go:239*/ if j_ <= i_ {
+	/*line move.go:243*/ if j_ <= i_ {
 		return x_
 	}
 	return float64(0)
@@ -3907,7 +3907,7 @@ func gpu_lower_(x_ float64, i_ int32, j_ int32) float64 {
 }
 
 func gpu_lower__(x_ int32, i_ int32, j_ int32) int32 {
-	/*line move.go:239*/ if j_ <= i_ {
+	/*line move.go:243*/ if j_ <= i_ {
 		return x_
 	}
 	return int32(0)
@@ -3915,40 +3915,40 @@ func gpu_lower__(x_ int32, i_ int32, j_ int32) int32 {
 }
 
 func gpu_between(x_ float32, y_ float32, f_ float64) float32 {
-	/*line sort.go:268*/ a_ := float64(x_)
-	/*line sort.go:268*/ b_ := float64(y_)
+	/*line sort.go:292*/ a_ := float64(x_)
+	/*line sort.go:292*/ b_ := float64(y_)
 	d_ := b_ - a_
-	/*line sort.go:271*/ if a_ == b_ {
+	/*line sort.go:295*/ if a_ == b_ {
 		return x_
 	} else {
-		/*line sort.go:273*/ if ((a_ <= float64(0)) && (b_ >= float64(0))) || (d_ > float64(1.7976931348623157e+308)) {
+		/*line sort.go:297*/ if ((a_ <= float64(0)) && (b_ >= float64(0))) || (d_ > float64(1.7976931348623157e+308)) {
 			return float32((float64((float64(1)-f_)*a_) + float64(f_*b_)))
 		} else {
-			/*line sort.go:275*/ if f_ < float64(0.5) {
+			/*line sort.go:299*/ if f_ < float64(0.5) {
 				return float32((a_ + float64(f_*d_)))
 			}
 		}
 	}
-	/*line sort.go:278*/ return float32(max(a_+(d_/float64(2)), b_-float64((float64(1)-f_)*d_)))
+	/*line sort.go:302*/ return float32(max(a_+(d_/float64(2)), b_-float64((float64(1)-f_)*d_)))
 //line kernels_tandem.go:3934
 }
 
 func gpu_between_(x_ float64, y_ float64, f_ float64) float64 {
-	/*line sort.go:268*/ a_ := x_
-	/*line sort.go:268*/ b_ := y_
+	/*line sort.go:292*/ a_ := x_
+	/*line sort.go:292*/ b_ := y_
 	d_ := b_ - a_
-	/*line sort.go:271*/ if a_ == b_ {
+	/*line sort.go:295*/ if a_ == b_ {
 		return x_
 	} else {
-		/*line sort.go:273*/ if ((a_ <= float64(0)) && (b_ >= float64(0))) || (d_ > float64(1.7976931348623157e+308)) {
+		/*line sort.go:297*/ if ((a_ <= float64(0)) && (b_ >= float64(0))) || (d_ > float64(1.7976931348623157e+308)) {
 			return float64((float64(1)-f_)*a_) + float64(f_*b_)
 		} else {
-			/*line sort.go:275*/ if f_ < float64(0.5) {
+			/*line sort.go:299*/ if f_ < float64(0.5) {
 				return a_ + float64(f_*d_)
 			}
 		}
 	}
-	/*line sort.go:278*/ return max(a_+(d_/float64(2)), b_-float64((float64(1)-f_)*d_))
+	/*line sort.go:302*/ return max(a_+(d_/float64(2)), b_-float64((float64(1)-f_)*d_))
 //line kernels_tandem.go:3953
 }
 

@@ -12,128 +12,6 @@ import (
 	"github.com/tandem-gpu/tandem/rmath/f32"
 )
 
-// launchBell makes z [bell] of the inputs, element by element, as launch.Map has it.
-func launchBell[Arg1 linalg.KernelArg[float32], Arg2 linalg.MapArg[float32]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := launch.NewMap(s, bellKernel, "main.bell")
-	launch.Result[float32](&call, z)
-	launch.Input[float32](&call, x)
-	return call.Launch()
-}
-
-var bellKernel = &backend.Source{
-	Name: "bell_kernel", File: "bell_kernel.cl",
-	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4),
-	Map:    true,
-	Go:     support.Form(support.Map1(gpu_bell), support.Map1(bell)), Fresh: kernelsFresh,
-	Checks: &backend.Checks{Files: []string{"blur.go"}, Go: support.Map1(bell)},
-	Text: support.Head + `/* bell, from Go */
-typedef struct { __global f32 *p; i64 n; } sg_f32;
-FN sg_f32 make_sg_f32(__global f32 *p, i64 n) { sg_f32 s; s.p = p; s.n = n; return s; }
-typedef struct { sg_f32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
-ACCESS(g_f32, __global, f32)
-#if defined(__OPENCL_VERSION__) && !defined(cl_khr_fp64)
-#error f32.Exp: needs float64, which this device does not have
-#endif
-typedef double f64;
-typedef struct { f64 r0; f64 r1; } reduceExp_f_results;
-FN f64 mad_f(CHECKER f64 x_, f64 y_, f64 z_) {
-  return fma(x_, y_, z_);
-}
-FN f64 powerOf2_f(CHECKER f64 k_) {
-  return as_double((u64)((u64)as_ulong(k_) << 52));
-}
-FN f64 expm1Poly_f(CHECKER f64 r_) {
-  f64 u_ = r_ * r_;
-  f64 p_ = mad_f(CHECK mad_f(CHECK mad_f(CHECK mad_f(CHECK 0x1.289185613a3d6p-22, u_, 0x1.a019b90d2ae7ap-16), u_, 0x1.6c16c1788bd9p-10), u_, 0x1.5555555553d63p-05), u_, 0x1.0000000000001p-01);
-  f64 q_ = mad_f(CHECK mad_f(CHECK mad_f(CHECK mad_f(CHECK 0x1.af38a9b0ec855p-26, u_, 0x1.71de0dae63bb3p-19), u_, 0x1.a01a01a7c41d5p-13), u_, 0x1.11111111109b3p-07), u_, 0x1.5555555555556p-03);
-  return mad_f(CHECK u_, mad_f(CHECK q_, r_, p_), r_);
-}
-FN reduceExp_f_results reduceExp_f(CHECKER f64 z_) {
-  f64 t_ = {0};
-  f64 s_ = {0};
-  f64 k_ = mad_f(CHECK z_, 0x1.71547652b82fep+00, 0x1.80000000003ffp+52);
-  t_ = powerOf2_f(CHECK k_);
-  k_ = k_ - 0x1.80000000003ffp+52;
-  { reduceExp_f_results r = {t_, expm1Poly_f(CHECK mad_f(CHECK k_, 0x1.8432a1b0e2634p-43, mad_f(CHECK k_, -0x1.62e42fefa4p-01, z_)))}; return r; }
-}
-FN f64 exp_f(CHECKER f64 z_) {
-  f64 t3_ = {0};
-  f64 s_ = {0};
-  { reduceExp_f_results r = reduceExp_f(CHECK z_);
-    t3_ = r.r0;
-    s_ = r.r1;
-  }
-  return mad_f(CHECK t3_, s_, t3_);
-}
-FN f32 Exp_f(CHECKER f32 x_) {
-  if (x_ > 104.0f) {
-    x_ = 104.0f;
-  }
-  if (x_ < (-104.0f)) {
-    x_ = -104.0f;
-  }
-  return (f32)exp_f(CHECK (f64)x_);
-}
-#ifdef __NVPTX__
-FN f32 div_f32(f32 x, f32 y) { return x / y; }
-#else
-#if defined(cl_khr_fp64) && !defined(__CUDACC__)
-FN f32 div_f32(f32 x, f32 y) { return (f32)((double)x / (double)y); }
-#else
-FN f32 div_f32(f32 x, f32 y) { return x / y; }
-#endif
-#endif
-FN f32 bell_f(CHECKER f32 x_) {
-  return Exp_f(CHECK div_f32((-x_) * x_, 4.0f));
-}
-__kernel
-void bell_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, const ulong z_cols, const ulong z_stride, __global const f32 *x1_p, const ulong x1_off, const ulong x1_rows, const ulong x1_cols, const ulong x1_stride, const float x1All_x CHECKED_KERNEL) {
-  CHECKED_BEGIN
-  Matrix_t z_; z_.Data_ = make_sg_f32(z_p + z_off, (i64)(z_rows == 0 ? 0 : (z_rows - 1) * z_stride + z_cols)); z_.Rows_ = (i64)z_rows; z_.Cols_ = (i64)z_cols; z_.Stride_ = (i64)z_stride;
-  Matrix_t x1_; x1_.Data_ = make_sg_f32((__global f32 *)x1_p + x1_off, (i64)(x1_rows == 0 ? 0 : (x1_rows - 1) * x1_stride + x1_cols)); x1_.Rows_ = (i64)x1_rows; x1_.Cols_ = (i64)x1_cols; x1_.Stride_ = (i64)x1_stride;
-  f32 x1All_ = (f32)x1All_x;
-  {
-    i64 i_ = (i64)get_global_id(1);
-    for (; GO(i_ < z_.Rows_); i_ = (i64)((u64)i_ + (u64)((i64)get_global_size(1)))) {
-      {
-        i64 begin_ = (i64)((u64)((i64)get_group_id(0)) * (u64)((i64)1024));
-        for (; GO(begin_ < z_.Cols_); begin_ = (i64)((u64)begin_ + (u64)((i64)((u64)((i64)get_num_groups(0)) * (u64)((i64)1024))))) {
-          i64 end_ = (i64)((u64)begin_ + (u64)((i64)1024));
-          if (end_ > z_.Cols_) {
-            end_ = z_.Cols_;
-          }
-          i64 t_ = (i64)((u64)i_ * (u64)z_.Stride_);
-          sg_f32 t2_ = z_.Data_;
-          sg_f32 row_ = make_sg_f32(make_sg_f32(t2_.p + CUT(t_, t2_.n, t2_.n, 41), t2_.n - t_).p + CUT(0, end_, make_sg_f32(t2_.p + CUT(t_, t2_.n, t2_.n, 41), t2_.n - t_).n, 41), end_ - 0);
-          sg_f32 row1_ = make_sg_f32(x1_.Data_.p + CUT(0, ((i64)0), x1_.Data_.n, 42), ((i64)0) - 0);
-          f32 e1All_ = x1All_;
-          if (x1_.Cols_ == z_.Cols_) {
-            i64 t3_ = (i64)((u64)i_ * (u64)x1_.Stride_);
-            sg_f32 t4_ = x1_.Data_;
-            row1_ = make_sg_f32(make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 44), t4_.n - t3_).p + CUT(0, end_, make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 44), t4_.n - t3_).n, 44), end_ - 0);
-          } else if (x1_.Rows_ > ((i64)0)) {
-            e1All_ = LOAD(g_f32, x1_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x1_.Rows_, 46) * (u64)x1_.Stride_)) + (u64)COLUMN((i64)0, x1_.Cols_, 46))]);
-          }
-          {
-            i64 j_ = (i64)((u64)begin_ + (u64)((i64)get_local_id(0)));
-            for (; GO(j_ < end_); j_ = (i64)((u64)j_ + (u64)((i64)get_local_size(0)))) {
-              f32 e1_ = e1All_;
-              if (row1_.n >= end_) {
-                e1_ = LOAD(g_f32, row1_.p[AT(j_, row1_.n, 51)]);
-              }
-              STORE(g_f32, row_.p[AT(j_, row_.n, 53)], bell_f(CHECK e1_));
-            }
-          }
-        }
-      }
-    }
-  }
-}
-`,
-	Packed: kernelsPTX("bell_kernel"),
-	Native: nativecode.Code_bell.Of("bell_kernel", "b46ccbecc0b0f14575c97421b3022673"),
-}
-
 // launchFlow makes z [flow] of the inputs, element by element, as launch.Map has it.
 func launchFlow[Arg1 linalg.KernelArg[float32], Arg2 linalg.MapArg[float32], Arg3 linalg.MapArg[float32], Arg4 linalg.MapArg[float32], Arg5 linalg.MapArg[float32]](s *linalg.Session, z Arg1, vertical Arg2, left Arg3, right Arg4, middle Arg5) error {
 	call := launch.NewMap(s, flowKernel, "main.flow")
@@ -183,63 +61,63 @@ void flow_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, const
           }
           i64 t_ = (i64)((u64)i_ * (u64)z_.Stride_);
           sg_f32 t2_ = z_.Data_;
-          sg_f32 row_ = make_sg_f32(make_sg_f32(t2_.p + CUT(t_, t2_.n, t2_.n, 36), t2_.n - t_).p + CUT(0, end_, make_sg_f32(t2_.p + CUT(t_, t2_.n, t2_.n, 36), t2_.n - t_).n, 36), end_ - 0);
-          sg_f32 row1_ = make_sg_f32(x1_.Data_.p + CUT(0, ((i64)0), x1_.Data_.n, 37), ((i64)0) - 0);
+          sg_f32 row_ = make_sg_f32(make_sg_f32(t2_.p + CUT(t_, t2_.n, t2_.n, 38), t2_.n - t_).p + CUT(0, end_, make_sg_f32(t2_.p + CUT(t_, t2_.n, t2_.n, 38), t2_.n - t_).n, 38), end_ - 0);
+          sg_f32 row1_ = make_sg_f32(x1_.Data_.p + CUT(0, ((i64)0), x1_.Data_.n, 39), ((i64)0) - 0);
           f32 e1All_ = x1All_;
           if (x1_.Cols_ == z_.Cols_) {
             i64 t3_ = (i64)((u64)i_ * (u64)x1_.Stride_);
             sg_f32 t4_ = x1_.Data_;
-            row1_ = make_sg_f32(make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 39), t4_.n - t3_).p + CUT(0, end_, make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 39), t4_.n - t3_).n, 39), end_ - 0);
+            row1_ = make_sg_f32(make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 41), t4_.n - t3_).p + CUT(0, end_, make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 41), t4_.n - t3_).n, 41), end_ - 0);
           } else if (x1_.Rows_ > ((i64)0)) {
-            e1All_ = LOAD(g_f32, x1_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x1_.Rows_, 41) * (u64)x1_.Stride_)) + (u64)COLUMN((i64)0, x1_.Cols_, 41))]);
+            e1All_ = LOAD(g_f32, x1_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x1_.Rows_, 43) * (u64)x1_.Stride_)) + (u64)COLUMN((i64)0, x1_.Cols_, 43))]);
           }
-          sg_f32 row2_ = make_sg_f32(x2_.Data_.p + CUT(0, ((i64)0), x2_.Data_.n, 43), ((i64)0) - 0);
+          sg_f32 row2_ = make_sg_f32(x2_.Data_.p + CUT(0, ((i64)0), x2_.Data_.n, 45), ((i64)0) - 0);
           f32 e2All_ = x2All_;
           if (x2_.Cols_ == z_.Cols_) {
             i64 t5_ = (i64)((u64)i_ * (u64)x2_.Stride_);
             sg_f32 t6_ = x2_.Data_;
-            row2_ = make_sg_f32(make_sg_f32(t6_.p + CUT(t5_, t6_.n, t6_.n, 45), t6_.n - t5_).p + CUT(0, end_, make_sg_f32(t6_.p + CUT(t5_, t6_.n, t6_.n, 45), t6_.n - t5_).n, 45), end_ - 0);
+            row2_ = make_sg_f32(make_sg_f32(t6_.p + CUT(t5_, t6_.n, t6_.n, 47), t6_.n - t5_).p + CUT(0, end_, make_sg_f32(t6_.p + CUT(t5_, t6_.n, t6_.n, 47), t6_.n - t5_).n, 47), end_ - 0);
           } else if (x2_.Rows_ > ((i64)0)) {
-            e2All_ = LOAD(g_f32, x2_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x2_.Rows_, 47) * (u64)x2_.Stride_)) + (u64)COLUMN((i64)0, x2_.Cols_, 47))]);
+            e2All_ = LOAD(g_f32, x2_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x2_.Rows_, 49) * (u64)x2_.Stride_)) + (u64)COLUMN((i64)0, x2_.Cols_, 49))]);
           }
-          sg_f32 row3_ = make_sg_f32(x3_.Data_.p + CUT(0, ((i64)0), x3_.Data_.n, 49), ((i64)0) - 0);
+          sg_f32 row3_ = make_sg_f32(x3_.Data_.p + CUT(0, ((i64)0), x3_.Data_.n, 51), ((i64)0) - 0);
           f32 e3All_ = x3All_;
           if (x3_.Cols_ == z_.Cols_) {
             i64 t7_ = (i64)((u64)i_ * (u64)x3_.Stride_);
             sg_f32 t8_ = x3_.Data_;
-            row3_ = make_sg_f32(make_sg_f32(t8_.p + CUT(t7_, t8_.n, t8_.n, 51), t8_.n - t7_).p + CUT(0, end_, make_sg_f32(t8_.p + CUT(t7_, t8_.n, t8_.n, 51), t8_.n - t7_).n, 51), end_ - 0);
+            row3_ = make_sg_f32(make_sg_f32(t8_.p + CUT(t7_, t8_.n, t8_.n, 53), t8_.n - t7_).p + CUT(0, end_, make_sg_f32(t8_.p + CUT(t7_, t8_.n, t8_.n, 53), t8_.n - t7_).n, 53), end_ - 0);
           } else if (x3_.Rows_ > ((i64)0)) {
-            e3All_ = LOAD(g_f32, x3_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x3_.Rows_, 53) * (u64)x3_.Stride_)) + (u64)COLUMN((i64)0, x3_.Cols_, 53))]);
+            e3All_ = LOAD(g_f32, x3_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x3_.Rows_, 55) * (u64)x3_.Stride_)) + (u64)COLUMN((i64)0, x3_.Cols_, 55))]);
           }
-          sg_f32 row4_ = make_sg_f32(x4_.Data_.p + CUT(0, ((i64)0), x4_.Data_.n, 55), ((i64)0) - 0);
+          sg_f32 row4_ = make_sg_f32(x4_.Data_.p + CUT(0, ((i64)0), x4_.Data_.n, 57), ((i64)0) - 0);
           f32 e4All_ = x4All_;
           if (x4_.Cols_ == z_.Cols_) {
             i64 t9_ = (i64)((u64)i_ * (u64)x4_.Stride_);
             sg_f32 t10_ = x4_.Data_;
-            row4_ = make_sg_f32(make_sg_f32(t10_.p + CUT(t9_, t10_.n, t10_.n, 57), t10_.n - t9_).p + CUT(0, end_, make_sg_f32(t10_.p + CUT(t9_, t10_.n, t10_.n, 57), t10_.n - t9_).n, 57), end_ - 0);
+            row4_ = make_sg_f32(make_sg_f32(t10_.p + CUT(t9_, t10_.n, t10_.n, 59), t10_.n - t9_).p + CUT(0, end_, make_sg_f32(t10_.p + CUT(t9_, t10_.n, t10_.n, 59), t10_.n - t9_).n, 59), end_ - 0);
           } else if (x4_.Rows_ > ((i64)0)) {
-            e4All_ = LOAD(g_f32, x4_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x4_.Rows_, 59) * (u64)x4_.Stride_)) + (u64)COLUMN((i64)0, x4_.Cols_, 59))]);
+            e4All_ = LOAD(g_f32, x4_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x4_.Rows_, 61) * (u64)x4_.Stride_)) + (u64)COLUMN((i64)0, x4_.Cols_, 61))]);
           }
           {
             i64 j_ = (i64)((u64)begin_ + (u64)((i64)get_local_id(0)));
             for (; GO(j_ < end_); j_ = (i64)((u64)j_ + (u64)((i64)get_local_size(0)))) {
               f32 e1_ = e1All_;
               if (row1_.n >= end_) {
-                e1_ = LOAD(g_f32, row1_.p[AT(j_, row1_.n, 64)]);
+                e1_ = LOAD(g_f32, row1_.p[AT(j_, row1_.n, 66)]);
               }
               f32 e2_ = e2All_;
               if (row2_.n >= end_) {
-                e2_ = LOAD(g_f32, row2_.p[AT(j_, row2_.n, 68)]);
+                e2_ = LOAD(g_f32, row2_.p[AT(j_, row2_.n, 70)]);
               }
               f32 e3_ = e3All_;
               if (row3_.n >= end_) {
-                e3_ = LOAD(g_f32, row3_.p[AT(j_, row3_.n, 72)]);
+                e3_ = LOAD(g_f32, row3_.p[AT(j_, row3_.n, 74)]);
               }
               f32 e4_ = e4All_;
               if (row4_.n >= end_) {
-                e4_ = LOAD(g_f32, row4_.p[AT(j_, row4_.n, 76)]);
+                e4_ = LOAD(g_f32, row4_.p[AT(j_, row4_.n, 78)]);
               }
-              STORE(g_f32, row_.p[AT(j_, row_.n, 78)], flow_f(CHECK e1_, e2_, e3_, e4_));
+              STORE(g_f32, row_.p[AT(j_, row_.n, 80)], flow_f(CHECK e1_, e2_, e3_, e4_));
             }
           }
         }
@@ -249,159 +127,7 @@ void flow_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, const
 }
 `,
 	Packed: kernelsPTX("flow_kernel"),
-	Native: nativecode.Code_flow.Of("flow_kernel", "8aac96fb540ac15f5b940d2ab6a05a31"),
-}
-
-// launchResidual makes z [residual] of the inputs, element by element, as launch.Map has it.
-func launchResidual[Arg1 linalg.KernelArg[float32], Arg2 linalg.MapArg[float32], Arg3 linalg.MapArg[float32]](s *linalg.Session, z Arg1, z_ Arg2, y Arg3) error {
-	call := launch.NewMap(s, residualKernel, "main.residual")
-	launch.Result[float32](&call, z)
-	launch.Input[float32](&call, z_)
-	launch.Input[float32](&call, y)
-	return call.Launch()
-}
-
-var residualKernel = &backend.Source{
-	Name: "residual_kernel", File: "residual_kernel.cl",
-	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4).ConstMatrix("x2", "float", 4).Scalar("x2All", "float", 4),
-	Map:    true,
-	Go:     support.Form(support.Map2(gpu_residual), support.Map2(residual)), Fresh: kernelsFresh,
-	Checks: &backend.Checks{Files: []string{"logistic.go"}, Go: support.Map2(residual)},
-	Text: support.Head + `/* residual, from Go */
-typedef struct { __global f32 *p; i64 n; } sg_f32;
-FN sg_f32 make_sg_f32(__global f32 *p, i64 n) { sg_f32 s; s.p = p; s.n = n; return s; }
-typedef struct { sg_f32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
-ACCESS(g_f32, __global, f32)
-#if defined(__OPENCL_VERSION__) && !defined(cl_khr_fp64)
-#error f32.Sigmoid: needs float64, which this device does not have
-#endif
-typedef double f64;
-FN f32 sigmoidNear0_f(CHECKER f64 z_) {
-  if ((z_ < 0x1p-26) && (z_ > (-0x1p-26))) {
-    return 0.5f;
-  }
-  f64 s_ = 0.5 + (z_ / 4.0);
-  f64 y_ = s_ - (((z_ * z_) * z_) / 48.0);
-  if (y_ == s_) {
-    y_ = as_double((as_ulong(s_) + ((as_ulong(z_) >> 63) * 2ul)) - 1ul);
-  }
-  return (f32)y_;
-}
-typedef struct { f64 r0; f64 r1; } reduceExp_f_results;
-FN f64 mad_f(CHECKER f64 x_, f64 y_, f64 z_) {
-  return fma(x_, y_, z_);
-}
-FN f64 powerOf2_f(CHECKER f64 k_) {
-  return as_double((u64)((u64)as_ulong(k_) << 52));
-}
-FN f64 expm1Poly_f(CHECKER f64 r_) {
-  f64 u_ = r_ * r_;
-  f64 p_ = mad_f(CHECK mad_f(CHECK mad_f(CHECK mad_f(CHECK 0x1.289185613a3d6p-22, u_, 0x1.a019b90d2ae7ap-16), u_, 0x1.6c16c1788bd9p-10), u_, 0x1.5555555553d63p-05), u_, 0x1.0000000000001p-01);
-  f64 q_ = mad_f(CHECK mad_f(CHECK mad_f(CHECK mad_f(CHECK 0x1.af38a9b0ec855p-26, u_, 0x1.71de0dae63bb3p-19), u_, 0x1.a01a01a7c41d5p-13), u_, 0x1.11111111109b3p-07), u_, 0x1.5555555555556p-03);
-  return mad_f(CHECK u_, mad_f(CHECK q_, r_, p_), r_);
-}
-FN reduceExp_f_results reduceExp_f(CHECKER f64 z_) {
-  f64 t_ = {0};
-  f64 s_ = {0};
-  f64 k_ = mad_f(CHECK z_, 0x1.71547652b82fep+00, 0x1.80000000003ffp+52);
-  t_ = powerOf2_f(CHECK k_);
-  k_ = k_ - 0x1.80000000003ffp+52;
-  { reduceExp_f_results r = {t_, expm1Poly_f(CHECK mad_f(CHECK k_, 0x1.8432a1b0e2634p-43, mad_f(CHECK k_, -0x1.62e42fefa4p-01, z_)))}; return r; }
-}
-FN f64 exp_f(CHECKER f64 z_) {
-  f64 t3_ = {0};
-  f64 s_ = {0};
-  { reduceExp_f_results r = reduceExp_f(CHECK z_);
-    t3_ = r.r0;
-    s_ = r.r1;
-  }
-  return mad_f(CHECK t3_, s_, t3_);
-}
-FN u8 middle_f(CHECKER f64 y_) {
-  return (((as_ulong(y_) + 8ul) >> 4) & 33554431ul) == 16777216ul;
-}
-FN f32 Sigmoid_f(CHECKER f32 x_) {
-  {
-    if (x_ < (-104.0f)) {
-      return 0.0f;
-    } else if (x_ > 18.0f) {
-      return 1.0f;
-    } else if (x_ != x_) {
-      return x_;
-    } else if ((x_ < 0.0009765625f) && (x_ > (-0.0009765625f))) {
-      return sigmoidNear0_f(CHECK (f64)x_);
-    }
-  }
-  f64 y_ = 1.0 / (1.0 + exp_f(CHECK -((f64)x_)));
-  if (middle_f(CHECK y_) && (x_ == (-0x1.250c02p-10f))) {
-    return 0x1.ffb6bep-02f;
-  }
-  return (f32)y_;
-}
-FN f32 residual_f(CHECKER f32 z_, f32 y_) {
-  return y_ - Sigmoid_f(CHECK z_);
-}
-__kernel
-void residual_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, const ulong z_cols, const ulong z_stride, __global const f32 *x1_p, const ulong x1_off, const ulong x1_rows, const ulong x1_cols, const ulong x1_stride, const float x1All_x, __global const f32 *x2_p, const ulong x2_off, const ulong x2_rows, const ulong x2_cols, const ulong x2_stride, const float x2All_x CHECKED_KERNEL) {
-  CHECKED_BEGIN
-  Matrix_t z_; z_.Data_ = make_sg_f32(z_p + z_off, (i64)(z_rows == 0 ? 0 : (z_rows - 1) * z_stride + z_cols)); z_.Rows_ = (i64)z_rows; z_.Cols_ = (i64)z_cols; z_.Stride_ = (i64)z_stride;
-  Matrix_t x1_; x1_.Data_ = make_sg_f32((__global f32 *)x1_p + x1_off, (i64)(x1_rows == 0 ? 0 : (x1_rows - 1) * x1_stride + x1_cols)); x1_.Rows_ = (i64)x1_rows; x1_.Cols_ = (i64)x1_cols; x1_.Stride_ = (i64)x1_stride;
-  f32 x1All_ = (f32)x1All_x;
-  Matrix_t x2_; x2_.Data_ = make_sg_f32((__global f32 *)x2_p + x2_off, (i64)(x2_rows == 0 ? 0 : (x2_rows - 1) * x2_stride + x2_cols)); x2_.Rows_ = (i64)x2_rows; x2_.Cols_ = (i64)x2_cols; x2_.Stride_ = (i64)x2_stride;
-  f32 x2All_ = (f32)x2All_x;
-  {
-    i64 i_ = (i64)get_global_id(1);
-    for (; GO(i_ < z_.Rows_); i_ = (i64)((u64)i_ + (u64)((i64)get_global_size(1)))) {
-      {
-        i64 begin_ = (i64)((u64)((i64)get_group_id(0)) * (u64)((i64)1024));
-        for (; GO(begin_ < z_.Cols_); begin_ = (i64)((u64)begin_ + (u64)((i64)((u64)((i64)get_num_groups(0)) * (u64)((i64)1024))))) {
-          i64 end_ = (i64)((u64)begin_ + (u64)((i64)1024));
-          if (end_ > z_.Cols_) {
-            end_ = z_.Cols_;
-          }
-          i64 t_ = (i64)((u64)i_ * (u64)z_.Stride_);
-          sg_f32 t2_ = z_.Data_;
-          sg_f32 row_ = make_sg_f32(make_sg_f32(t2_.p + CUT(t_, t2_.n, t2_.n, 40), t2_.n - t_).p + CUT(0, end_, make_sg_f32(t2_.p + CUT(t_, t2_.n, t2_.n, 40), t2_.n - t_).n, 40), end_ - 0);
-          sg_f32 row1_ = make_sg_f32(x1_.Data_.p + CUT(0, ((i64)0), x1_.Data_.n, 41), ((i64)0) - 0);
-          f32 e1All_ = x1All_;
-          if (x1_.Cols_ == z_.Cols_) {
-            i64 t3_ = (i64)((u64)i_ * (u64)x1_.Stride_);
-            sg_f32 t4_ = x1_.Data_;
-            row1_ = make_sg_f32(make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 43), t4_.n - t3_).p + CUT(0, end_, make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 43), t4_.n - t3_).n, 43), end_ - 0);
-          } else if (x1_.Rows_ > ((i64)0)) {
-            e1All_ = LOAD(g_f32, x1_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x1_.Rows_, 45) * (u64)x1_.Stride_)) + (u64)COLUMN((i64)0, x1_.Cols_, 45))]);
-          }
-          sg_f32 row2_ = make_sg_f32(x2_.Data_.p + CUT(0, ((i64)0), x2_.Data_.n, 47), ((i64)0) - 0);
-          f32 e2All_ = x2All_;
-          if (x2_.Cols_ == z_.Cols_) {
-            i64 t5_ = (i64)((u64)i_ * (u64)x2_.Stride_);
-            sg_f32 t6_ = x2_.Data_;
-            row2_ = make_sg_f32(make_sg_f32(t6_.p + CUT(t5_, t6_.n, t6_.n, 49), t6_.n - t5_).p + CUT(0, end_, make_sg_f32(t6_.p + CUT(t5_, t6_.n, t6_.n, 49), t6_.n - t5_).n, 49), end_ - 0);
-          } else if (x2_.Rows_ > ((i64)0)) {
-            e2All_ = LOAD(g_f32, x2_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x2_.Rows_, 51) * (u64)x2_.Stride_)) + (u64)COLUMN((i64)0, x2_.Cols_, 51))]);
-          }
-          {
-            i64 j_ = (i64)((u64)begin_ + (u64)((i64)get_local_id(0)));
-            for (; GO(j_ < end_); j_ = (i64)((u64)j_ + (u64)((i64)get_local_size(0)))) {
-              f32 e1_ = e1All_;
-              if (row1_.n >= end_) {
-                e1_ = LOAD(g_f32, row1_.p[AT(j_, row1_.n, 56)]);
-              }
-              f32 e2_ = e2All_;
-              if (row2_.n >= end_) {
-                e2_ = LOAD(g_f32, row2_.p[AT(j_, row2_.n, 60)]);
-              }
-              STORE(g_f32, row_.p[AT(j_, row_.n, 62)], residual_f(CHECK e1_, e2_));
-            }
-          }
-        }
-      }
-    }
-  }
-}
-`,
-	Packed: kernelsPTX("residual_kernel"),
-	Native: nativecode.Code_residual.Of("residual_kernel", "c3e4afdef4f116b34fda89a97913e922"),
+	Native: nativecode.Code_flow.Of("flow_kernel", "91777edd307588e4d5f2d7b608af919a"),
 }
 
 // launchGain makes z [gain] of the inputs, element by element, as launch.Map has it.
@@ -520,140 +246,28 @@ void gain_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, const
 	Native: nativecode.Code_gain.Of("gain_kernel", "3075317e63ad2dc887c822e519420728"),
 }
 
-// launchWhereOn makes z [whereOn] of the inputs, element by element, as launch.Map has it.
-func launchWhereOn[Arg1 linalg.KernelArg[float32], Arg2 linalg.MapArg[float32], Arg3 linalg.MapArg[float32]](s *linalg.Session, z Arg1, slope Arg2, unit Arg3) error {
-	call := launch.NewMap(s, whereOnKernel, "main.whereOn")
-	launch.Result[float32](&call, z)
-	launch.Input[float32](&call, slope)
-	launch.Input[float32](&call, unit)
-	return call.Launch()
-}
-
-var whereOnKernel = &backend.Source{
-	Name: "whereOn_kernel", File: "whereOn_kernel.cl",
-	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4).ConstMatrix("x2", "float", 4).Scalar("x2All", "float", 4),
-	Map:    true,
-	Go:     support.Form(support.Map2(gpu_whereOn), support.Map2(whereOn)), Fresh: kernelsFresh,
-	Checks: &backend.Checks{Files: []string{"network.go"}, Go: support.Map2(whereOn)},
-	Text: support.Head + `/* whereOn, from Go */
-typedef struct { __global f32 *p; i64 n; } sg_f32;
-FN sg_f32 make_sg_f32(__global f32 *p, i64 n) { sg_f32 s; s.p = p; s.n = n; return s; }
-typedef struct { sg_f32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
-ACCESS(g_f32, __global, f32)
-FN f32 whereOn_f(CHECKER f32 slope_, f32 unit_) {
-  if (unit_ > 0.0f) {
-    return slope_;
-  }
-  return 0.0f;
-}
-__kernel
-void whereOn_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, const ulong z_cols, const ulong z_stride, __global const f32 *x1_p, const ulong x1_off, const ulong x1_rows, const ulong x1_cols, const ulong x1_stride, const float x1All_x, __global const f32 *x2_p, const ulong x2_off, const ulong x2_rows, const ulong x2_cols, const ulong x2_stride, const float x2All_x CHECKED_KERNEL) {
-  CHECKED_BEGIN
-  Matrix_t z_; z_.Data_ = make_sg_f32(z_p + z_off, (i64)(z_rows == 0 ? 0 : (z_rows - 1) * z_stride + z_cols)); z_.Rows_ = (i64)z_rows; z_.Cols_ = (i64)z_cols; z_.Stride_ = (i64)z_stride;
-  Matrix_t x1_; x1_.Data_ = make_sg_f32((__global f32 *)x1_p + x1_off, (i64)(x1_rows == 0 ? 0 : (x1_rows - 1) * x1_stride + x1_cols)); x1_.Rows_ = (i64)x1_rows; x1_.Cols_ = (i64)x1_cols; x1_.Stride_ = (i64)x1_stride;
-  f32 x1All_ = (f32)x1All_x;
-  Matrix_t x2_; x2_.Data_ = make_sg_f32((__global f32 *)x2_p + x2_off, (i64)(x2_rows == 0 ? 0 : (x2_rows - 1) * x2_stride + x2_cols)); x2_.Rows_ = (i64)x2_rows; x2_.Cols_ = (i64)x2_cols; x2_.Stride_ = (i64)x2_stride;
-  f32 x2All_ = (f32)x2All_x;
-  {
-    i64 i_ = (i64)get_global_id(1);
-    for (; GO(i_ < z_.Rows_); i_ = (i64)((u64)i_ + (u64)((i64)get_global_size(1)))) {
-      {
-        i64 begin_ = (i64)((u64)((i64)get_group_id(0)) * (u64)((i64)1024));
-        for (; GO(begin_ < z_.Cols_); begin_ = (i64)((u64)begin_ + (u64)((i64)((u64)((i64)get_num_groups(0)) * (u64)((i64)1024))))) {
-          i64 end_ = (i64)((u64)begin_ + (u64)((i64)1024));
-          if (end_ > z_.Cols_) {
-            end_ = z_.Cols_;
-          }
-          i64 t_ = (i64)((u64)i_ * (u64)z_.Stride_);
-          sg_f32 t2_ = z_.Data_;
-          sg_f32 row_ = make_sg_f32(make_sg_f32(t2_.p + CUT(t_, t2_.n, t2_.n, 68), t2_.n - t_).p + CUT(0, end_, make_sg_f32(t2_.p + CUT(t_, t2_.n, t2_.n, 68), t2_.n - t_).n, 68), end_ - 0);
-          sg_f32 row1_ = make_sg_f32(x1_.Data_.p + CUT(0, ((i64)0), x1_.Data_.n, 69), ((i64)0) - 0);
-          f32 e1All_ = x1All_;
-          if (x1_.Cols_ == z_.Cols_) {
-            i64 t3_ = (i64)((u64)i_ * (u64)x1_.Stride_);
-            sg_f32 t4_ = x1_.Data_;
-            row1_ = make_sg_f32(make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 71), t4_.n - t3_).p + CUT(0, end_, make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 71), t4_.n - t3_).n, 71), end_ - 0);
-          } else if (x1_.Rows_ > ((i64)0)) {
-            e1All_ = LOAD(g_f32, x1_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x1_.Rows_, 73) * (u64)x1_.Stride_)) + (u64)COLUMN((i64)0, x1_.Cols_, 73))]);
-          }
-          sg_f32 row2_ = make_sg_f32(x2_.Data_.p + CUT(0, ((i64)0), x2_.Data_.n, 75), ((i64)0) - 0);
-          f32 e2All_ = x2All_;
-          if (x2_.Cols_ == z_.Cols_) {
-            i64 t5_ = (i64)((u64)i_ * (u64)x2_.Stride_);
-            sg_f32 t6_ = x2_.Data_;
-            row2_ = make_sg_f32(make_sg_f32(t6_.p + CUT(t5_, t6_.n, t6_.n, 77), t6_.n - t5_).p + CUT(0, end_, make_sg_f32(t6_.p + CUT(t5_, t6_.n, t6_.n, 77), t6_.n - t5_).n, 77), end_ - 0);
-          } else if (x2_.Rows_ > ((i64)0)) {
-            e2All_ = LOAD(g_f32, x2_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x2_.Rows_, 79) * (u64)x2_.Stride_)) + (u64)COLUMN((i64)0, x2_.Cols_, 79))]);
-          }
-          {
-            i64 j_ = (i64)((u64)begin_ + (u64)((i64)get_local_id(0)));
-            for (; GO(j_ < end_); j_ = (i64)((u64)j_ + (u64)((i64)get_local_size(0)))) {
-              f32 e1_ = e1All_;
-              if (row1_.n >= end_) {
-                e1_ = LOAD(g_f32, row1_.p[AT(j_, row1_.n, 84)]);
-              }
-              f32 e2_ = e2All_;
-              if (row2_.n >= end_) {
-                e2_ = LOAD(g_f32, row2_.p[AT(j_, row2_.n, 88)]);
-              }
-              STORE(g_f32, row_.p[AT(j_, row_.n, 90)], whereOn_f(CHECK e1_, e2_));
-            }
-          }
-        }
-      }
-    }
-  }
-}
-`,
-	Packed: kernelsPTX("whereOn_kernel"),
-	Native: nativecode.Code_whereon.Of("whereOn_kernel", "3ada761c81e00a4e638d548a46c39218"),
-}
-
 //go:embed kernels_tandem.zip
 var kernelsFile string
 
 var kernelsPTX = support.PTX(kernelsFile)
 
-//go:embed blur.go heat.go logistic.go montecarlo.go network.go
+//go:embed heat.go montecarlo.go
 var kernelsText embed.FS
 
 // kernelsFresh tells whether what this file was generated from is unchanged.
 var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []support.Decl{
-	{File: "blur.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
-	{File: "blur.go", Head: "func bell(x float32) float32 { return gpu.Exp(-x * x / 4) }", Hash: "a93dcf080e93a481b1a51014992281083e36f13849b3a745d34677b32afadef3"},
 	{File: "heat.go", Head: "func flow(vertical, left, right, middle float32) float32 {", Hash: "1ab46d3946c2ff2b646b18fbb3451329b71800e63527db7714e4ff5a5eaccbb3"},
-	{File: "logistic.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
-	{File: "logistic.go", Head: "func residual(z, y float32) float32 { return y - gpu.Sigmoid(z) }", Hash: "b5c3604cf3dbe201b221646edf80362689dc703beca3d3268d66ef51b7c76e68"},
 	{File: "montecarlo.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "montecarlo.go", Head: "func gain(z float32) float32 {", Hash: "75fa9b88710962650ae597ff084fe48561ba69a8f096817449fa477661c8b25b"},
-	{File: "network.go", Head: "func whereOn(slope, unit float32) float32 {", Hash: "b51d24d744da07093cdf82b6331e5e274fb6df5ba4cb395abc9c6e368d2e5bb5"},
 }, nil, nil)
 
-func gpu_bell(x_ float32) float32 {
-	/*line blur.go:34*/ return f32.Exp(float32((-x_)*x_) / float32(4))
-//line kernels_tandem.go:635
-}
-
 func gpu_flow(vertical_ float32, left_ float32, right_ float32, middle_ float32) float32 {
-	/*line heat.go:30*/ return middle_ + float32(float32(0.2)*(((vertical_+left_)+right_)-float32(float32(4)*middle_)))
-//line kernels_tandem.go:640
-}
-
-func gpu_residual(z_ float32, y_ float32) float32 {
-	/*line logistic.go:33*/ return y_ - f32.Sigmoid(z_)
-//line kernels_tandem.go:645
+	/*line heat.go:32*/ return middle_ + float32(float32(0.2)*(((vertical_+left_)+right_)-float32(float32(4)*middle_)))
+//line kernels_tandem.go:267
 }
 
 func gpu_gain(z_ float32) float32 {
 //line montecarlo.go:29
 	return max(float32(float32(100)*f32.Exp(float32(0.03)+float32(float32(0.2)*z_)))-float32(105), float32(0))
-//line kernels_tandem.go:651
-}
-
-func gpu_whereOn(slope_ float32, unit_ float32) float32 {
-	/*line network.go:62*/ if unit_ > float32(0) {
-		return slope_
-	}
-	return float32(0)
-//line kernels_tandem.go:659
+//line kernels_tandem.go:273
 }

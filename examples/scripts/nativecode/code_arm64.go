@@ -10,17 +10,8 @@ import (
 	"github.com/tandem-gpu/tandem/gpu/support"
 )
 
-//go:embed code_bell_arm64.zip
-var Code_bell support.Natives
-
 //go:embed code_flow_arm64.zip
 var Code_flow support.Natives
 
 //go:embed code_gain_arm64.zip
 var Code_gain support.Natives
-
-//go:embed code_residual_arm64.zip
-var Code_residual support.Natives
-
-//go:embed code_whereon_arm64.zip
-var Code_whereon support.Natives

@@ -7,4 +7,4 @@ package nativecode
 import "github.com/tandem-gpu/tandem/gpu/support"
 
 // There is no code here.
-var Code_bell, Code_flow, Code_gain, Code_residual, Code_whereon support.Natives
+var Code_flow, Code_gain support.Natives
