@@ -13,34 +13,42 @@ import (
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
-// overs are the values of --over.
-var overs = map[string]array.Over{"all": array.OverAll, "rows": array.OverRows, "columns": array.OverColumns}
+// overs are the values of --over, and axes those of --axis, which is NumPy's.
+var (
+	overs = map[string]array.Over{"all": array.OverAll, "rows": array.OverRows, "columns": array.OverColumns}
+	axes  = map[string]array.Over{"0": array.OverRows, "1": array.OverColumns}
+)
 
 // newReduction is the command of a reduction of package array.
 func newReduction(a *app, op *array.Reduction) *cobra.Command {
 	var out []string
-	var over string
+	var over, axis string
 	result := "The result has the type of A."
 	if op.Index {
 		result = "Indices are int32: of a row or a column, or, over all, counted by rows."
 	}
 	cmd := &cobra.Command{
-		Use:   op.Name + " A.npy [-o B.npy] [--over all|rows|columns]",
+		Use:   op.Name + " A.npy [-o B.npy] [--axis 0|1]",
 		Short: "Compute " + op.Formula,
 		Long: "Computes " + op.Formula + ".\n" +
-			"Of M x N elements the result is 1 x 1 over all, 1 x N over the rows, M x 1 over the\n" +
-			"columns. " + result + "\n" +
+			"Of M x N elements the result is 1 x 1; with --axis 0, or --over rows, 1 x N; with --axis 1,\n" +
+			"or --over columns, M x 1. " + result + "\n" +
 			"Without -o it is printed: a number, or, of more than 1000 elements, the first and last.\n" +
 			"A file of one dimension is a row. Sums are exact, and rounded once, so that they do\n" +
 			"not depend on the order; int32 wraps. NaN is the smallest and the largest element.",
 		Example: "  tandem " + op.Name + " a.npy\n" +
-			"  tandem " + op.Name + " a.npy -o b.npy --over rows",
+			"  tandem " + op.Name + " a.npy -o b.npy --axis 0",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: files(1, "npy"),
 		RunE: a.runE(func(ctx context.Context, args []string) error {
 			o, ok := overs[over]
 			if !ok {
 				return usagef("--over %q: give all, rows or columns", over)
+			}
+			if axis != "" {
+				if o, ok = axes[axis]; !ok {
+					return usagef("--axis %q: give 0, over the rows, or 1, over the columns", axis)
+				}
 			}
 			choose := func(in operations) executor { return in.reduction(op, o) }
 			if len(out) == 0 && !a.json {
@@ -52,6 +60,10 @@ func newReduction(a *app, op *array.Reduction) *cobra.Command {
 	cmd.Flags().StringVar(&over, "over", "all", "what to go over: all, rows or columns")
 	cmd.RegisterFlagCompletionFunc("over", cobra.FixedCompletions([]string{"all", "rows", "columns"},
 		cobra.ShellCompDirectiveNoFileComp))
+	cmd.Flags().StringVar(&axis, "axis", "", "NumPy's axis: 0 over the rows, 1 over the columns")
+	cmd.RegisterFlagCompletionFunc("axis", cobra.FixedCompletions([]string{"0", "1"},
+		cobra.ShellCompDirectiveNoFileComp))
+	cmd.MarkFlagsMutuallyExclusive("over", "axis")
 	a.outputFlag(cmd, &out)
 	cmd.Flags().Lookup("output").Usage = "file for the result; without it the result is printed"
 	return cmd

@@ -77,8 +77,8 @@ func TestReduceVectors(t *testing.T) {
 	fails(t, dir, exitError, "floating-point", "mean", v, "-o", at("d.npy"), "--over", "all")
 	for want, args := range map[string][]string{
 		"6\n":           {"sum", v},
-		"[3  -1  4]\n":  {"max", v, "--over", "rows"},
-		"1\n":           {"argmin", v, "--over", "columns"},
+		"[3  -1  4]\n":  {"max", v, "--axis", "0"},
+		"1\n":           {"argmin", v, "--axis", "1"},
 		"0x1 float64\n": {"sum", none, "--over", "columns"},
 		"[0  0  0]\n":   {"sum", none, "--over", "rows"},
 	} {
@@ -88,6 +88,9 @@ func TestReduceVectors(t *testing.T) {
 	}
 	fails(t, dir, exitUsage, "give -o", "sum", v, "--json")
 	fails(t, dir, exitUsage, "give all, rows or columns", "sum", v, "-o", at("d.npy"), "--over", "row")
+	fails(t, dir, exitUsage, "give all, rows or columns", "sum", v, "--over", "0")
+	fails(t, dir, exitUsage, "give 0, over the rows", "sum", v, "--axis", "2")
+	fails(t, dir, exitUsage, "over axis", "sum", v, "--axis", "1", "--over", "rows")
 }
 
 func TestSort(t *testing.T) {
