@@ -99,6 +99,7 @@ func (e *entry) Open() (*backend.Device, error) {
 		return nil, err
 	}
 	d := backend.NewDevice(own)
+	d.WhenFull(func() { own.dispose(own.pool.flush) })
 	f, err := own.probe(d)
 	if err != nil {
 		d.Close()

@@ -13,6 +13,7 @@ type device struct {
 	ctx      capi.Context // the device's primary one, which all who open it share
 	inner    capi.Stream  // fills new buffers
 	disk     *diskcache.Cache
+	pool     pool
 	programs driverkit.Programs[*program]
 	finish   func() error // waits for all queues
 }
@@ -33,6 +34,10 @@ func newDevice(e *entry) (*device, error) {
 		c.PrimaryCtxRelease(e.dev)
 		return nil, err
 	}
+	if err := d.openPool(); err != nil {
+		d.Release()
+		return nil, err
+	}
 	return d, nil
 }
 
@@ -43,6 +48,9 @@ func (d *device) Start(finish func() error) { d.finish = finish }
 func (d *device) Settle() error { return nil }
 
 func (d *device) Release() {
-	d.dispose(func(c *capi.Table) int32 { return c.StreamDestroy(d.inner) })
+	d.dispose(func(c *capi.Table) int32 {
+		d.pool.close(c)
+		return c.StreamDestroy(d.inner)
+	})
 	d.api.Load().PrimaryCtxRelease(d.dev)
 }

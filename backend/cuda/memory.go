@@ -21,6 +21,8 @@ type memory struct {
 	addr capi.Pointer // for kernels and copies; 0 where the memory is for copies alone
 	free func(c *capi.Table) int32
 	pin  runtime.Pinner // of registered memory
+
+	pooled bool // it is of the device's pool
 }
 
 // address is where the device finds byte off of m.
@@ -28,10 +30,12 @@ func address(m *backend.Memory, off int64) capi.Pointer {
 	return m.Handle.(*memory).addr + capi.Pointer(off)
 }
 
-// Release waits for what is queued on the device: CUDA does not keep memory for commands that use
-// it.
+// Release waits for what is queued on the device, but for memory of the pool: CUDA does not keep
+// other memory for commands that use it.
 func (m *memory) Release() {
-	m.dev.finish()
+	if !m.pooled {
+		m.dev.finish()
+	}
 	m.dispose()
 }
 
@@ -43,10 +47,15 @@ func (m *memory) dispose() {
 
 func (d *device) Alloc(n int64) (backend.Memory, error) {
 	m, size := &memory{dev: d}, bytesOfC(n)
-	if err := d.call("cuMemAlloc", func(c *capi.Table) int32 { return c.MemAlloc(&m.addr, size) }); err != nil {
+	op, alloc := "cuMemAlloc", func(c *capi.Table) int32 { return c.MemAlloc(&m.addr, size) }
+	m.free = func(c *capi.Table) int32 { return c.MemFree(m.addr) }
+	if d.pool.handle != 0 {
+		op, alloc = "cuMemAllocAsync", func(c *capi.Table) int32 { return c.MemAllocAsync(&m.addr, size, d.inner) }
+		m.free, m.pooled = func(c *capi.Table) int32 { return d.pool.free(c, m.addr) }, true
+	}
+	if err := d.call(op, alloc); err != nil {
 		return backend.Memory{}, err
 	}
-	m.free = func(c *capi.Table) int32 { return c.MemFree(m.addr) }
 	if err := m.zero(size); err != nil {
 		m.dispose()
 		return backend.Memory{}, err

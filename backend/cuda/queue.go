@@ -20,6 +20,9 @@ func (d *device) NewQueue() (backend.DriverQueue, error) {
 	q := &queue{dev: d}
 	err := d.call("cuStreamCreate",
 		func(c *capi.Table) int32 { return c.StreamCreate(&q.stream, capi.StreamNonBlocking) })
+	if err == nil {
+		d.pool.add(q.stream)
+	}
 	return q, err
 }
 
@@ -130,5 +133,6 @@ func (q *queue) Finish() error {
 }
 
 func (q *queue) Release() {
+	q.dev.pool.remove(q.stream)
 	q.dev.dispose(func(c *capi.Table) int32 { return c.StreamDestroy(q.stream) })
 }

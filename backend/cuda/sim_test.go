@@ -105,7 +105,7 @@ func TestSimOutOfMemory(t *testing.T) {
 	d := openSim(t, simulator(ptxsim.Config{Memory: 1 << 20}))
 	half := alloc(t, d, 1<<19)
 	_, err := d.Alloc(1<<19 + 1)
-	wantSimError(t, err, backend.ErrOutOfMemory, "cuMemAlloc", "CUDA_ERROR_OUT_OF_MEMORY", fmt.Sprint(1<<19+1),
+	wantSimError(t, err, backend.ErrOutOfMemory, "cuMemAllocAsync", "CUDA_ERROR_OUT_OF_MEMORY", fmt.Sprint(1<<19+1),
 		fmt.Sprint(1<<20))
 	check(t, half.Free())
 	check(t, alloc(t, d, 1<<19+1).Free())

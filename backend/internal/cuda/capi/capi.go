@@ -33,6 +33,7 @@ type (
 	Stream   uintptr // CUstream
 	Event    uintptr // CUevent
 	Pointer  uint64  // CUdeviceptr
+	Pool     uintptr // CUmemoryPool
 )
 
 // Table holds the C functions. Results are status codes.
@@ -60,6 +61,14 @@ type Table struct {
 	MemHostUnregister       func(p unsafe.Pointer) int32 `sym:"cuMemHostUnregister"`
 	MemHostGetDevicePointer func(d *Pointer, host unsafe.Pointer,
 		flags uint32) int32 `sym:"cuMemHostGetDevicePointer_v2,cuMemHostGetDevicePointer"`
+
+	// Pools are there from CUDA 11.2 on.
+	DeviceGetDefaultMemPool func(p *Pool, d Device) int32 `sym:"cuDeviceGetDefaultMemPool" dl:"optional"`
+	MemPoolSetAttribute     func(p Pool, attribute int32,
+		value *uint64) int32 `sym:"cuMemPoolSetAttribute" dl:"optional"`
+	MemPoolTrimTo func(p Pool, keep uintptr) int32            `sym:"cuMemPoolTrimTo" dl:"optional"`
+	MemAllocAsync func(p *Pointer, n uintptr, s Stream) int32 `sym:"cuMemAllocAsync" dl:"optional"`
+	MemFreeAsync  func(p Pointer, s Stream) int32             `sym:"cuMemFreeAsync" dl:"optional"`
 
 	MemcpyHtoDAsync func(dst Pointer, src unsafe.Pointer, n uintptr,
 		s Stream) int32 `sym:"cuMemcpyHtoDAsync_v2,cuMemcpyHtoDAsync"`

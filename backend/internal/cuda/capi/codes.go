@@ -34,6 +34,7 @@ const (
 	AttributeCanMapHostMemory   int32 = 19
 	AttributeComputeMajor       int32 = 75
 	AttributeComputeMinor       int32 = 76
+	AttributeMemoryPools        int32 = 115 // unknown to drivers before CUDA 11.2
 )
 
 // FuncMaxThreadsPerBlock is the attribute of a function that says how many threads a block of it
@@ -42,10 +43,13 @@ const FuncMaxThreadsPerBlock int32 = 0
 
 // Flags and options.
 const (
-	HostPortable      = 1 // of MemHostAlloc and MemHostRegister: for every context
-	HostDeviceMap     = 2 // of both: with an address for the device
-	StreamNonBlocking = 1
-	EventDefault      = 0
+	HostPortable       = 1 // of MemHostAlloc and MemHostRegister: for every context
+	HostDeviceMap      = 2 // of both: with an address for the device
+	StreamNonBlocking  = 1
+	EventDefault       = 0
+	EventDisableTiming = 2
+
+	PoolReleaseThreshold int32 = 4 // CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, of 64 bits
 
 	JITErrorLog     int32 = 5
 	JITErrorLogSize int32 = 6

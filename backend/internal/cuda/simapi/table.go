@@ -43,6 +43,7 @@ func (s *device) attribute(a int32) int32 {
 		capi.AttributeCanMapHostMemory:   1,
 		capi.AttributeComputeMajor:       int32(c.Arch / 10),
 		capi.AttributeComputeMinor:       int32(c.Arch % 10),
+		capi.AttributeMemoryPools:        1,
 	}[a]
 }
 
@@ -109,6 +110,21 @@ func (s *device) addMemory(t *capi.Table) {
 	}
 	t.MemFree = func(p capi.Pointer) int32 {
 		return s.in(func(d *ptxsim.Device) int32 { return s.status(d.Free(uint64(p))) })
+	}
+	t.DeviceGetDefaultMemPool = func(p *capi.Pool, _ capi.Device) int32 {
+		*p = 1
+		return capi.Success
+	}
+	t.MemPoolSetAttribute = func(capi.Pool, int32, *uint64) int32 { return capi.Success }
+	t.MemPoolTrimTo = func(capi.Pool, uintptr) int32 { return capi.Success } // it keeps nothing
+	t.MemAllocAsync = func(p *capi.Pointer, n uintptr, stream capi.Stream) int32 {
+		if code := t.StreamSynchronize(stream); code != capi.Success {
+			return code
+		}
+		return t.MemAlloc(p, n)
+	}
+	t.MemFreeAsync = func(p capi.Pointer, stream capi.Stream) int32 {
+		return s.queued(stream, func(d *ptxsim.Device) error { return d.Free(uint64(p)) })
 	}
 	t.MemHostAlloc = func(p *unsafe.Pointer, n uintptr, _ uint32) int32 {
 		return s.in(func(d *ptxsim.Device) int32 {

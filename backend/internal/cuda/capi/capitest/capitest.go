@@ -13,7 +13,8 @@ import (
 // created are the functions that create something, with the argument that holds the handle
 // afterwards, or its address.
 var created = map[string]int{
-	"cuDevicePrimaryCtxRetain": 1, "cuMemAlloc": 0, "cuMemHostAlloc": 0, "cuMemHostRegister": 0, "cuStreamCreate": 0,
+	"cuDevicePrimaryCtxRetain": 1, "cuMemAlloc": 0, "cuMemAllocAsync": 0,
+	"cuMemHostAlloc": 0, "cuMemHostRegister": 0, "cuStreamCreate": 0,
 	"cuEventCreate":      0,
 	"cuModuleLoadDataEx": 0,
 }
@@ -21,6 +22,7 @@ var created = map[string]int{
 // released are the functions that release it again, with what had created it.
 var released = map[string]string{
 	"cuDevicePrimaryCtxRelease": "cuDevicePrimaryCtxRetain", "cuMemFree": "cuMemAlloc",
+	"cuMemFreeAsync":      "cuMemAllocAsync",
 	"cuMemFreeHost":       "cuMemHostAlloc",
 	"cuMemHostUnregister": "cuMemHostRegister", "cuStreamDestroy": "cuStreamCreate", "cuEventDestroy": "cuEventCreate",
 	"cuModuleUnload": "cuModuleLoadDataEx",
