@@ -261,7 +261,7 @@ generate: setup
 GPU      = build/gpu
 SMALL    = -trimpath -ldflags '-s -w'
 GPUTESTS = backend/cuda backend/opencl kernels linalg linalg/batched linalg/gonumblas array \
-	examples/gpt examples/kernels examples/seeds examples/scripts
+	array/np examples/gpt examples/kernels examples/seeds examples/scripts
 
 gpu-bundle:
 	rm -rf $(GPU) && mkdir -p $(GPU)/programs

@@ -196,7 +196,8 @@ right() {
 		job "$b-conformance" "$bin/tandem" conformance --backend "$b" --json
 		driver_tests "$b"
 		tested "$b" kernels -test.run="^($on_kernels)\$/^$b(:|\$)"
-		for p in linalg array linalg-batched linalg-gonumblas examples-{gpt,kernels,seeds,scripts}; do
+		job "$b-busy" env TANDEM_REQUIRE="$b" "$bin/linalg.test" -test.run="^TestBusy\$/^$b\$" -busy=30s
+		for p in linalg array array-np linalg-batched linalg-gonumblas examples-{gpt,kernels,seeds,scripts}; do
 			tested "$b" $p
 		done
 		# shellcheck disable=SC2016 # the inner shell expands it
