@@ -329,7 +329,7 @@ const rowBytes = 32 << 10
 // writeRows copies rows i to k-1 of m, with the gaps between them left alone. Many rows of words
 // are one copy to memory of their own, and a kernel that moves them.
 func (a *array) writeRows(i, k int, m rowsOfBytes) error {
-	if k-i >= 16 && a.bytes(a.cols) < rowBytes && a.bytes(1)%4 == 0 && a.s.info.Driver != "cpu" {
+	if k-i >= 16 && a.bytes(a.cols) < rowBytes && a.bytes(1)%4 == 0 && !a.s.info.Host {
 		packed, err := newArray(a.s, k-i, a.cols, a.elem)
 		if err == nil {
 			defer packed.buf.Free()
@@ -361,7 +361,7 @@ func (a *array) words() *array {
 
 func (a *array) copyBytesTo(ctx context.Context, m rowsOfBytes) error {
 	most := int64(rowBytes) // of a gap that is copied with its row
-	if a.s.info.Driver == "cpu" {
+	if a.s.info.Host {
 		most = a.bytes(a.cols)
 	}
 	var staging []byte

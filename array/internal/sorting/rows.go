@@ -36,7 +36,7 @@ func shortOf(s *linalg.Session) int {
 func ByRank(s *linalg.Session, n int) bool { return n <= shortOf(s) && !byNetwork(s, n) }
 
 // byNetwork tells whether Network, which needs vectors, sorts rows of n.
-func byNetwork(s *linalg.Session, n int) bool { return n <= networkLength && s.Info().Driver == "cpu" }
+func byNetwork(s *linalg.Session, n int) bool { return n <= networkLength && s.Info().Host }
 
 // WithRows calls f with rows of n pairs each, of any values, that end with f. It returns the first
 // error of f or of a step. The memory is the session's spare one: a processor takes longer to find
