@@ -10,6 +10,9 @@ import (
 	"github.com/tandem-gpu/tandem/gpu/support"
 )
 
+//go:embed code_along_amd64.zip
+var Code_along support.Natives
+
 //go:embed code_check_amd64.zip
 var Code_check support.Natives
 
@@ -21,6 +24,9 @@ var Code_place support.Natives
 
 //go:embed code_placeshort_amd64.zip
 var Code_placeshort support.Natives
+
+//go:embed code_putalong_amd64.zip
+var Code_putalong support.Natives
 
 //go:embed code_rows_amd64.zip
 var Code_rows support.Natives
