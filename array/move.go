@@ -492,17 +492,18 @@ func movedBits[E unsigned](c, a *Array[E], index, bad *Array[int32], what moving
 	s := c.Session()
 	info := s.Info()
 	rows, cols := c.Dims()
-	grid := kernels.ElementwiseGrid(&info, int64(rows), int64(cols))
+	grid, short := moveGrid(info, rows, cols)
 	switch what {
 	case fromCols:
-		return moves.LaunchCols[E](s, grid, c, a, index, bad)
-	case fromAlong:
+		return moves.LaunchCols[E](s, kernels.ElementwiseGrid(&info, int64(rows), int64(cols)), c, a, index, bad)
+	case fromAlong, toAlong:
+		if put := what == toAlong; put || short {
+			return moves.LaunchAlongRows[E](s, backend.GridFor(rows), c, a, index, bad, put)
+		}
 		return moves.LaunchAlong[E](s, grid, c, a, index, bad)
-	case toAlong:
-		return moves.LaunchPutAlong[E](s, backend.GridFor(rows), c, a, index, bad)
 	}
 	r, k := index.Dims()
-	grid, short := moveGrid(info, r*k, cols)
+	grid, short = moveGrid(info, r*k, cols)
 	return moves.LaunchRows[E](s, grid, c, a, index, bad, what == toRows, short)
 }
 

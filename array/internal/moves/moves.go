@@ -161,17 +161,22 @@ func Along[E gpu.Unsigned](it gpu.Item, c, a gpu.Matrix[E], index gpu.Matrix[int
 	}
 }
 
-// PutAlong makes element (i, index[i,j]) of c element (i, j) of a, unless an index is bad. A
+// AlongRows is Along or, with put, makes element (i, index[i,j]) of c element (i, j) of a. A
 // work-item takes a row, so that the last of those that go to one place is the one that stays.
 //
 //tandem:kernel uint8 uint16 uint32 uint64
-func PutAlong[E gpu.Unsigned](it gpu.Item, c, a gpu.Matrix[E], index gpu.Matrix[int32], bad []int32) {
+func AlongRows[E gpu.Unsigned](it gpu.Item, c, a gpu.Matrix[E], index gpu.Matrix[int32], bad []int32, put bool) {
 	if bad[0] > 0 {
 		return
 	}
-	for i := it.Global(0); i < a.Rows; i += it.GlobalSize(0) {
-		for j := range a.Cols {
-			c.Set(i, int(index.At(i, j)), a.At(i, j))
+	for i := it.Global(0); i < index.Rows; i += it.GlobalSize(0) {
+		for j := range index.Cols {
+			k := int(index.At(i, j))
+			if put {
+				c.Set(i, k, a.At(i, j))
+			} else {
+				c.Set(i, j, a.At(i, k))
+			}
 		}
 	}
 }
