@@ -232,40 +232,41 @@ var AlongUint64Kernel = support.Lazy{New: func() *backend.Source {
 	return kernelsPacked.Source("Along_uint64", nativecode.Code_along.Of("Along_uint64", "e5b9e088361ed591c9de23774ae69022"), support.Params{}.Matrix("c", "ulong", 8).ConstMatrix("a", "ulong", 8).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4), AlongUint64Go, AlongUint64Plain, "moves.go")
 }}
 
-// LaunchPutAlong runs [PutAlong] over grid. Slices and matrices are in host memory or on the device of s;
+// LaunchAlongRows runs [AlongRows] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchPutAlong[E interface {
+func LaunchAlongRows[E interface {
 	uint8 | uint16 | uint32 | uint64
-}, Arg1 linalg.KernelArg[E], Arg2 linalg.KernelArg[E], Arg3 linalg.KernelArg[int32], Arg4 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, c Arg1, a Arg2, index Arg3, bad Arg4) error {
-	call := launch.New(s, PutAlongKernels.Of(*new(E)), grid)
+}, Arg1 linalg.KernelArg[E], Arg2 linalg.KernelArg[E], Arg3 linalg.KernelArg[int32], Arg4 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, c Arg1, a Arg2, index Arg3, bad Arg4, put bool) error {
+	call := launch.New(s, AlongRowsKernels.Of(*new(E)), grid)
 	launch.Matrix[E](&call, "c", c)
 	launch.Matrix[E](&call, "a", a)
 	launch.Matrix[int32](&call, "index", index)
 	launch.Slice[int32](&call, "bad", bad)
+	call.Scalar(support.Bool(bool(put)))
 	return call.Launch()
 }
 
-var PutAlongKernels = support.Kernels{
-	{Types: []any{uint8(0)}, Kernel: &PutAlongUint8Kernel},
-	{Types: []any{uint16(0)}, Kernel: &PutAlongUint16Kernel},
-	{Types: []any{uint32(0)}, Kernel: &PutAlongUint32Kernel},
-	{Types: []any{uint64(0)}, Kernel: &PutAlongUint64Kernel},
+var AlongRowsKernels = support.Kernels{
+	{Types: []any{uint8(0)}, Kernel: &AlongRowsUint8Kernel},
+	{Types: []any{uint16(0)}, Kernel: &AlongRowsUint16Kernel},
+	{Types: []any{uint32(0)}, Kernel: &AlongRowsUint32Kernel},
+	{Types: []any{uint64(0)}, Kernel: &AlongRowsUint64Kernel},
 }
 
-var PutAlongUint8Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("PutAlong_uint8", nativecode.Code_putalong.Of("PutAlong_uint8", "dfac21ba41302ac47f88a0cccf04500b"), support.Params{}.Matrix("c", "uchar", 1).ConstMatrix("a", "uchar", 1).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4), PutAlongUint8Go, PutAlongUint8Plain, "moves.go")
+var AlongRowsUint8Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("AlongRows_uint8", nil, support.Params{}.Matrix("c", "uchar", 1).ConstMatrix("a", "uchar", 1).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4).Scalar("put", "uint", 4), AlongRowsUint8Go, AlongRowsUint8Plain, "moves.go")
 }}
 
-var PutAlongUint16Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("PutAlong_uint16", nativecode.Code_putalong.Of("PutAlong_uint16", "f26d19d08852baf38aa2192bf1a693f8"), support.Params{}.Matrix("c", "ushort", 2).ConstMatrix("a", "ushort", 2).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4), PutAlongUint16Go, PutAlongUint16Plain, "moves.go")
+var AlongRowsUint16Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("AlongRows_uint16", nil, support.Params{}.Matrix("c", "ushort", 2).ConstMatrix("a", "ushort", 2).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4).Scalar("put", "uint", 4), AlongRowsUint16Go, AlongRowsUint16Plain, "moves.go")
 }}
 
-var PutAlongUint32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("PutAlong_uint32", nativecode.Code_putalong.Of("PutAlong_uint32", "cf56ae027492c013e9cb4dca7057df6a"), support.Params{}.Matrix("c", "uint", 4).ConstMatrix("a", "uint", 4).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4), PutAlongUint32Go, PutAlongUint32Plain, "moves.go")
+var AlongRowsUint32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("AlongRows_uint32", nil, support.Params{}.Matrix("c", "uint", 4).ConstMatrix("a", "uint", 4).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4).Scalar("put", "uint", 4), AlongRowsUint32Go, AlongRowsUint32Plain, "moves.go")
 }}
 
-var PutAlongUint64Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("PutAlong_uint64", nativecode.Code_putalong.Of("PutAlong_uint64", "f3497ed1013d7ecd66de96b9edddee21"), support.Params{}.Matrix("c", "ulong", 8).ConstMatrix("a", "ulong", 8).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4), PutAlongUint64Go, PutAlongUint64Plain, "moves.go")
+var AlongRowsUint64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("AlongRows_uint64", nil, support.Params{}.Matrix("c", "ulong", 8).ConstMatrix("a", "ulong", 8).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4).Scalar("put", "uint", 4), AlongRowsUint64Go, AlongRowsUint64Plain, "moves.go")
 }}
 
 // LaunchCountTrue runs [CountTrue] over grid. Slices and matrices are in host memory or on the device of s;
@@ -344,7 +345,7 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "moves.go", Head: "func Rows[E gpu.Unsigned](it gpu.Item, c, a gpu.Matrix[E], index gpu.Matrix[int32], bad []int32, put, short bool) {", Hash: "d2da41e53e48702dc12a5ff5f3b392a0acc559eecadbcd2633cd3739f796f936"},
 	{File: "moves.go", Head: "func Cols[E gpu.Unsigned](it gpu.Item, c, a gpu.Matrix[E], index gpu.Matrix[int32], bad []int32) {", Hash: "b04479b37b2939453fa316a6f81476ab96ae957ffc7a43ddd26fc67ffd893054"},
 	{File: "moves.go", Head: "func Along[E gpu.Unsigned](it gpu.Item, c, a gpu.Matrix[E], index gpu.Matrix[int32], bad []int32) {", Hash: "7a3d12254397da7d9e7875e46610144f96c6400194c139de0aab93d7d34dd4bd"},
-	{File: "moves.go", Head: "func PutAlong[E gpu.Unsigned](it gpu.Item, c, a gpu.Matrix[E], index gpu.Matrix[int32], bad []int32) {", Hash: "4eefebaaa930d5869e320eb1dc2e0478f44c465273cb518c8a2a4cba4a1f3127"},
+	{File: "moves.go", Head: "func AlongRows[E gpu.Unsigned](it gpu.Item, c, a gpu.Matrix[E], index gpu.Matrix[int32], bad []int32, put bool) {", Hash: "8822771216ff584fdfdcdbbcc89a35f5c58aa45ff37c6da8097f8d165dcb31c2"},
 	{File: "moves.go", Head: "func ends(index gpu.Matrix[int32], i int, put bool) (from, to int) {", Hash: "80e86f76a591f0425d9f3a0385c9c6e91c0555c07039649197bcf4f2ab26b8fc"},
 	{File: "selection.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "selection.go", Head: "func CountTrue(it gpu.Item, counts []int32, mask []uint8, per int) {", Hash: "7857f7dd7c824403e8f81e50981904528beae3e2bf751cebfeba777d132621d1"},
@@ -479,7 +480,7 @@ func PlaceUint8Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:483
+//line kernels_tandem.go:484
 	}
 	return nil
 }
@@ -564,7 +565,7 @@ func PlaceUint16Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:568
+//line kernels_tandem.go:569
 	}
 	return nil
 }
@@ -649,7 +650,7 @@ func PlaceUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:653
+//line kernels_tandem.go:654
 	}
 	return nil
 }
@@ -734,7 +735,7 @@ func PlaceUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:738
+//line kernels_tandem.go:739
 	}
 	return nil
 }
@@ -794,7 +795,7 @@ func PlaceShortUint8Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 				}
 			}
 		}
-//line kernels_tandem.go:798
+//line kernels_tandem.go:799
 	}
 	return nil
 }
@@ -854,7 +855,7 @@ func PlaceShortUint16Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:858
+//line kernels_tandem.go:859
 	}
 	return nil
 }
@@ -914,7 +915,7 @@ func PlaceShortUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:918
+//line kernels_tandem.go:919
 	}
 	return nil
 }
@@ -974,7 +975,7 @@ func PlaceShortUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:978
+//line kernels_tandem.go:979
 	}
 	return nil
 }
@@ -1023,7 +1024,7 @@ func CheckGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1027
+//line kernels_tandem.go:1028
 	}
 	return nil
 }
@@ -1063,7 +1064,7 @@ func CheckInOrderGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1067
+//line kernels_tandem.go:1068
 	}
 	return nil
 }
@@ -1125,7 +1126,7 @@ func RowsUint8Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1129
+//line kernels_tandem.go:1130
 	}
 	return nil
 }
@@ -1187,7 +1188,7 @@ func RowsUint16Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1191
+//line kernels_tandem.go:1192
 	}
 	return nil
 }
@@ -1249,7 +1250,7 @@ func RowsUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1253
+//line kernels_tandem.go:1254
 	}
 	return nil
 }
@@ -1311,7 +1312,7 @@ func RowsUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1315
+//line kernels_tandem.go:1316
 	}
 	return nil
 }
@@ -1357,7 +1358,7 @@ func ColsUint8Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1361
+//line kernels_tandem.go:1362
 	}
 	return nil
 }
@@ -1403,7 +1404,7 @@ func ColsUint16Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1407
+//line kernels_tandem.go:1408
 	}
 	return nil
 }
@@ -1449,7 +1450,7 @@ func ColsUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1453
+//line kernels_tandem.go:1454
 	}
 	return nil
 }
@@ -1495,7 +1496,7 @@ func ColsUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1499
+//line kernels_tandem.go:1500
 	}
 	return nil
 }
@@ -1542,7 +1543,7 @@ func AlongUint8Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1546
+//line kernels_tandem.go:1547
 	}
 	return nil
 }
@@ -1589,7 +1590,7 @@ func AlongUint16Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1593
+//line kernels_tandem.go:1594
 	}
 	return nil
 }
@@ -1636,7 +1637,7 @@ func AlongUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1640
+//line kernels_tandem.go:1641
 	}
 	return nil
 }
@@ -1683,22 +1684,23 @@ func AlongUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1687
+//line kernels_tandem.go:1688
 	}
 	return nil
 }
 
-func PutAlongUint8Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func AlongRowsUint8Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		PutAlong[uint8](it, gpu.Matrix[uint8]{Data: support.Matrix[uint8](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[uint8]{Data: support.Matrix[uint8](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[int32]{Data: support.Matrix[int32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int32](args[15:]))
+		AlongRows[uint8](it, gpu.Matrix[uint8]{Data: support.Matrix[uint8](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[uint8]{Data: support.Matrix[uint8](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[int32]{Data: support.Matrix[int32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int32](args[15:]), bool(args[18].Uint32() != 0))
 	})
 }
 
-func PutAlongUint8Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func AlongRowsUint8Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	c_ := gpu_Matrix{Data_: support.Matrix[uint8](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	a_ := gpu_Matrix{Data_: support.Matrix[uint8](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	index_ := gpu_Matrix____{Data_: support.Matrix[int32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
 	bad_ := support.Slice[int32](args[15:])
+	put_ := args[18].Uint32() != 0
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
@@ -1714,36 +1716,42 @@ func PutAlongUint8Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 					/*line moves.go:169*/ if bad_[0] > int32(0) {
 						continue items1
 					}
-					for i_ := i0; i_ < a_.Rows_; i_ = i_ + s0 {
-						h1 := c_.Data_
-						h2 := c_.Stride_
-						h3 := index_.Data_
-						h4 := index_.Stride_
+					for i_ := i0; i_ < index_.Rows_; i_ = i_ + s0 {
+						h1 := index_.Data_
+						h2 := index_.Stride_
+						h3 := c_.Data_
+						h4 := c_.Stride_
 						h5 := a_.Data_
 						h6 := a_.Stride_
-						for t_, j_ := a_.Cols_, int64(0); j_ < t_; j_ = j_ + int64(1) {
-							/*line moves.go:174*/ h1[(i_*h2)+int64(h3[(i_*h4)+j_])] = h5[(i_*h6)+j_]
+						for t_, j_ := index_.Cols_, int64(0); j_ < t_; j_ = j_ + int64(1) {
+							/*line moves.go:174*/ k_ := int64(h1[(i_*h2)+j_])
+							if put_ {
+								h3[(i_*h4)+k_] = h5[(i_*h6)+j_]
+							} else {
+								h3[(i_*h4)+j_] = h5[(i_*h6)+k_]
+							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:1732
+//line kernels_tandem.go:1739
 	}
 	return nil
 }
 
-func PutAlongUint16Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func AlongRowsUint16Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		PutAlong[uint16](it, gpu.Matrix[uint16]{Data: support.Matrix[uint16](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[uint16]{Data: support.Matrix[uint16](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[int32]{Data: support.Matrix[int32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int32](args[15:]))
+		AlongRows[uint16](it, gpu.Matrix[uint16]{Data: support.Matrix[uint16](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[uint16]{Data: support.Matrix[uint16](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[int32]{Data: support.Matrix[int32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int32](args[15:]), bool(args[18].Uint32() != 0))
 	})
 }
 
-func PutAlongUint16Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func AlongRowsUint16Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	c_ := gpu_Matrix_{Data_: support.Matrix[uint16](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	a_ := gpu_Matrix_{Data_: support.Matrix[uint16](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	index_ := gpu_Matrix____{Data_: support.Matrix[int32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
 	bad_ := support.Slice[int32](args[15:])
+	put_ := args[18].Uint32() != 0
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
@@ -1759,36 +1767,42 @@ func PutAlongUint16Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 					/*line moves.go:169*/ if bad_[0] > int32(0) {
 						continue items1
 					}
-					for i_ := i0; i_ < a_.Rows_; i_ = i_ + s0 {
-						h1 := c_.Data_
-						h2 := c_.Stride_
-						h3 := index_.Data_
-						h4 := index_.Stride_
+					for i_ := i0; i_ < index_.Rows_; i_ = i_ + s0 {
+						h1 := index_.Data_
+						h2 := index_.Stride_
+						h3 := c_.Data_
+						h4 := c_.Stride_
 						h5 := a_.Data_
 						h6 := a_.Stride_
-						for t_, j_ := a_.Cols_, int64(0); j_ < t_; j_ = j_ + int64(1) {
-							/*line moves.go:174*/ h1[(i_*h2)+int64(h3[(i_*h4)+j_])] = h5[(i_*h6)+j_]
+						for t_, j_ := index_.Cols_, int64(0); j_ < t_; j_ = j_ + int64(1) {
+							/*line moves.go:174*/ k_ := int64(h1[(i_*h2)+j_])
+							if put_ {
+								h3[(i_*h4)+k_] = h5[(i_*h6)+j_]
+							} else {
+								h3[(i_*h4)+j_] = h5[(i_*h6)+k_]
+							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:1777
+//line kernels_tandem.go:1790
 	}
 	return nil
 }
 
-func PutAlongUint32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func AlongRowsUint32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		PutAlong[uint32](it, gpu.Matrix[uint32]{Data: support.Matrix[uint32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[uint32]{Data: support.Matrix[uint32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[int32]{Data: support.Matrix[int32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int32](args[15:]))
+		AlongRows[uint32](it, gpu.Matrix[uint32]{Data: support.Matrix[uint32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[uint32]{Data: support.Matrix[uint32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[int32]{Data: support.Matrix[int32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int32](args[15:]), bool(args[18].Uint32() != 0))
 	})
 }
 
-func PutAlongUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func AlongRowsUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	c_ := gpu_Matrix__{Data_: support.Matrix[uint32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	a_ := gpu_Matrix__{Data_: support.Matrix[uint32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	index_ := gpu_Matrix____{Data_: support.Matrix[int32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
 	bad_ := support.Slice[int32](args[15:])
+	put_ := args[18].Uint32() != 0
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
@@ -1804,36 +1818,42 @@ func PutAlongUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 					/*line moves.go:169*/ if bad_[0] > int32(0) {
 						continue items1
 					}
-					for i_ := i0; i_ < a_.Rows_; i_ = i_ + s0 {
-						h1 := c_.Data_
-						h2 := c_.Stride_
-						h3 := index_.Data_
-						h4 := index_.Stride_
+					for i_ := i0; i_ < index_.Rows_; i_ = i_ + s0 {
+						h1 := index_.Data_
+						h2 := index_.Stride_
+						h3 := c_.Data_
+						h4 := c_.Stride_
 						h5 := a_.Data_
 						h6 := a_.Stride_
-						for t_, j_ := a_.Cols_, int64(0); j_ < t_; j_ = j_ + int64(1) {
-							/*line moves.go:174*/ h1[(i_*h2)+int64(h3[(i_*h4)+j_])] = h5[(i_*h6)+j_]
+						for t_, j_ := index_.Cols_, int64(0); j_ < t_; j_ = j_ + int64(1) {
+							/*line moves.go:174*/ k_ := int64(h1[(i_*h2)+j_])
+							if put_ {
+								h3[(i_*h4)+k_] = h5[(i_*h6)+j_]
+							} else {
+								h3[(i_*h4)+j_] = h5[(i_*h6)+k_]
+							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:1822
+//line kernels_tandem.go:1841
 	}
 	return nil
 }
 
-func PutAlongUint64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func AlongRowsUint64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		PutAlong[uint64](it, gpu.Matrix[uint64]{Data: support.Matrix[uint64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[uint64]{Data: support.Matrix[uint64](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[int32]{Data: support.Matrix[int32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int32](args[15:]))
+		AlongRows[uint64](it, gpu.Matrix[uint64]{Data: support.Matrix[uint64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[uint64]{Data: support.Matrix[uint64](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[int32]{Data: support.Matrix[int32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int32](args[15:]), bool(args[18].Uint32() != 0))
 	})
 }
 
-func PutAlongUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func AlongRowsUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	c_ := gpu_Matrix___{Data_: support.Matrix[uint64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	a_ := gpu_Matrix___{Data_: support.Matrix[uint64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	index_ := gpu_Matrix____{Data_: support.Matrix[int32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
 	bad_ := support.Slice[int32](args[15:])
+	put_ := args[18].Uint32() != 0
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
@@ -1849,21 +1869,26 @@ func PutAlongUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 					/*line moves.go:169*/ if bad_[0] > int32(0) {
 						continue items1
 					}
-					for i_ := i0; i_ < a_.Rows_; i_ = i_ + s0 {
-						h1 := c_.Data_
-						h2 := c_.Stride_
-						h3 := index_.Data_
-						h4 := index_.Stride_
+					for i_ := i0; i_ < index_.Rows_; i_ = i_ + s0 {
+						h1 := index_.Data_
+						h2 := index_.Stride_
+						h3 := c_.Data_
+						h4 := c_.Stride_
 						h5 := a_.Data_
 						h6 := a_.Stride_
-						for t_, j_ := a_.Cols_, int64(0); j_ < t_; j_ = j_ + int64(1) {
-							/*line moves.go:174*/ h1[(i_*h2)+int64(h3[(i_*h4)+j_])] = h5[(i_*h6)+j_]
+						for t_, j_ := index_.Cols_, int64(0); j_ < t_; j_ = j_ + int64(1) {
+							/*line moves.go:174*/ k_ := int64(h1[(i_*h2)+j_])
+							if put_ {
+								h3[(i_*h4)+k_] = h5[(i_*h6)+j_]
+							} else {
+								h3[(i_*h4)+j_] = h5[(i_*h6)+k_]
+							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:1867
+//line kernels_tandem.go:1892
 	}
 	return nil
 }
@@ -1900,7 +1925,7 @@ func CountTrueGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1904
+//line kernels_tandem.go:1929
 	}
 	return nil
 }
@@ -1940,7 +1965,7 @@ func NumbersGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1944
+//line kernels_tandem.go:1969
 	}
 	return nil
 }
@@ -1981,7 +2006,7 @@ func ElementsUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1985
+//line kernels_tandem.go:2010
 	}
 	return nil
 }
@@ -2022,28 +2047,28 @@ func ElementsUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2026
+//line kernels_tandem.go:2051
 	}
 	return nil
 }
 
 func gpu_at(v_ gpu_Matrix____, k_ int64) int64 {
 	/*line moves.go:97*/ return int64(v_.Data_[k_*gpu_step(v_)])
-//line kernels_tandem.go:2033
+//line kernels_tandem.go:2058
 }
 
 func gpu_ends(index_ gpu_Matrix____, i_ int64, put_ bool) (int64, int64) {
-	/*line moves.go:180*/ var from_ int64
+	/*line moves.go:185*/ var from_ int64
 	_ = from_
-	/*line moves.go:180*/ var to_ int64
+	/*line moves.go:185*/ var to_ int64
 	_ = to_
-	/*line moves.go:181*/ if put_ {
+	/*line moves.go:186*/ if put_ {
 		t_ := gpu_at(index_, i_)
-		/*line moves.go:182*/ return i_, t_
+		/*line moves.go:187*/ return i_, t_
 	}
 	t2_ := gpu_at(index_, i_)
-	/*line moves.go:184*/ return t2_, i_
-//line kernels_tandem.go:2047
+	/*line moves.go:189*/ return t2_, i_
+//line kernels_tandem.go:2072
 }
 
 func gpu_before(counts_ []int32, o_ int64) int64 {
@@ -2056,7 +2081,7 @@ func gpu_before(counts_ []int32, o_ int64) int64 {
 		n_ = n_ + int64(v_)
 	}
 	return n_
-//line kernels_tandem.go:2060
+//line kernels_tandem.go:2085
 }
 
 func gpu_note(places_ *[64]int32, mask_ []uint8) int64 {
@@ -2070,7 +2095,7 @@ func gpu_note(places_ *[64]int32, mask_ []uint8) int64 {
 		n_ = n_ + int64(v_)
 	}
 	return n_
-//line kernels_tandem.go:2074
+//line kernels_tandem.go:2099
 }
 
 func gpu_step(v_ gpu_Matrix____) int64 {
@@ -2078,7 +2103,7 @@ func gpu_step(v_ gpu_Matrix____) int64 {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:2082
+//line kernels_tandem.go:2107
 }
 
 func gpu_step_(v_ gpu_Matrix__) int64 {
@@ -2086,7 +2111,7 @@ func gpu_step_(v_ gpu_Matrix__) int64 {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:2090
+//line kernels_tandem.go:2115
 }
 
 func gpu_step__(v_ gpu_Matrix___) int64 {
@@ -2094,5 +2119,5 @@ func gpu_step__(v_ gpu_Matrix___) int64 {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:2098
+//line kernels_tandem.go:2123
 }

@@ -25,8 +25,5 @@ var Code_place support.Natives
 //go:embed code_placeshort_amd64.zip
 var Code_placeshort support.Natives
 
-//go:embed code_putalong_amd64.zip
-var Code_putalong support.Natives
-
 //go:embed code_rows_amd64.zip
 var Code_rows support.Natives

@@ -25,8 +25,5 @@ var Code_place support.Natives
 //go:embed code_placeshort_arm64.zip
 var Code_placeshort support.Natives
 
-//go:embed code_putalong_arm64.zip
-var Code_putalong support.Natives
-
 //go:embed code_rows_arm64.zip
 var Code_rows support.Natives
