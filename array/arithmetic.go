@@ -22,7 +22,8 @@ func Sub[T Element, A, B Arg[T]](c *Array[T], a A, b B) error {
 //tandem:map float32 float64 int32
 func sub[T Element](x, y T) T { return x - y }
 
-// Mul makes c a*b, element by element; the matrix product is Array.Mul.
+// Mul makes c a*b, element by element: Mul(c, a, Value[float32](2)) doubles. The product of
+// matrices is c.Mul(a, b), as [linalg.Array.Mul] has it.
 func Mul[T Element, A, B Arg[T]](c *Array[T], a A, b B) error {
 	return launchMul[T](session(c), c, a, b)
 }

@@ -21,7 +21,7 @@ type (
 	BFloat16 = linalg.BFloat16
 )
 
-// Half is the numbers of 16 bits, which are only stored: copied and converted.
+// Half is the numbers of 16 bits, which are only stored: moved and converted.
 type Half interface{ Float16 | BFloat16 }
 
 // An Array is linalg's.
@@ -31,7 +31,8 @@ type Array[T any] = linalg.Array[T]
 type Const[T any] = linalg.Const[T]
 
 // Arg is an operand of an elementwise function: an array, or a Const. Host memory will do, too; it
-// is copied to the device, and the function waits.
+// is copied to the device, and the function waits. A number by itself does not compile:
+// Mul(x, x, 2) is Mul(x, x, Value[float32](2)) where x is of float32.
 type Arg[T any] interface{ linalg.MapArg[T] }
 
 // session is that of c, nil where there is no array.

@@ -93,16 +93,21 @@ func Not[A Arg[bool]](c *Array[bool], a A) error {
 }
 
 // Where makes c a where mask is true, and b elsewhere.
-func Where[T Element, A Arg[bool], B, D Arg[T]](c *Array[T], mask A, a B, b D) error {
+func Where[T Stored, A Arg[bool], B, D Arg[T]](c *Array[T], mask A, a B, b D) error {
 	return launchWhere[T](session(c), c, mask, a, b)
 }
 
-//tandem:map float32 float64 int32
-func where[T Element](x bool, y, z T) T {
+//tandem:map float32 float64 int32 bool Float16 BFloat16 int8 int16 int64 uint8 uint16 uint32 uint64
+func where[T Stored](x bool, y, z T) T {
 	if x {
 		return y
 	}
 	return z
+}
+
+// IsClose makes c true where a is close to b, as [AllClose] has it.
+func IsClose[T Float, A, B Arg[T]](c *Array[bool], a A, b B, rtol, atol T) error {
+	return launchNear[T](session(c), c, a, b, Value(rtol), Value(atol))
 }
 
 // AllClose is whether all elements are equal, or b's is finite and |a-b| <= atol + rtol*|b|: an

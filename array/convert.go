@@ -79,8 +79,8 @@ var halfConversions = support.Kernels{
 // conversion is the kernel of a conversion of other numbers and of bool. Bits are moved as unsigned
 // integers: the sign of an integer matters where it becomes a wider one, or a float.
 func conversion(to, from any) *backend.Source {
-	bits, size := unsigned(from)
-	result, room := unsigned(to)
+	bits, size := unsignedOf(from)
+	result, room := unsignedOf(to)
 	if _, is := to.(bool); is {
 		return toBoolKernels.Of(bits)
 	}
@@ -116,9 +116,9 @@ func conversion(to, from any) *backend.Source {
 	return toFloat64Kernels.Of(from)
 }
 
-// unsigned is the unsigned integer with the bits of an integer or a bool, with its size in bytes;
+// unsignedOf is the unsigned integer with the bits of an integer or a bool, with its size in bytes;
 // of a float it is that, and 0.
-func unsigned(v any) (bits any, size int) {
+func unsignedOf(v any) (bits any, size int) {
 	switch v.(type) {
 	case bool, int8, uint8:
 		return uint8(0), 1

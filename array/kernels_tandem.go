@@ -86,15 +86,15 @@ var mulKernels = support.Kernels{
 }
 
 var mulFloat32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("mul_float32", nativecode.Code_mul.Of("mul_float32", "44b82cd821726f9a1dcdf642f82be9b4"), support.MapParams("float", "float", "float"), support.Map2(gpu_mul), support.Map2(mul[float32]), "arithmetic.go")
+	return kernelsPacked.Map("mul_float32", nativecode.Code_mul.Of("mul_float32", "497c107fa2f644944406badc16994780"), support.MapParams("float", "float", "float"), support.Map2(gpu_mul), support.Map2(mul[float32]), "arithmetic.go")
 }}
 
 var mulFloat64Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("mul_float64", nativecode.Code_mul.Of("mul_float64", "18025639da63bc3c6609bfd42ef9f45d"), support.MapParams("double", "double", "double"), support.Map2(gpu_mul_), support.Map2(mul[float64]), "arithmetic.go")
+	return kernelsPacked.Map("mul_float64", nativecode.Code_mul.Of("mul_float64", "c143073fe1f7330e7e4e47ffea76070e"), support.MapParams("double", "double", "double"), support.Map2(gpu_mul_), support.Map2(mul[float64]), "arithmetic.go")
 }}
 
 var mulInt32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("mul_int32", nativecode.Code_mul.Of("mul_int32", "b76701647ea7269c38140a89eac541e8"), support.MapParams("int", "int", "int"), support.Map2(gpu_mul__), support.Map2(mul[int32]), "arithmetic.go")
+	return kernelsPacked.Map("mul_int32", nativecode.Code_mul.Of("mul_int32", "c987ce3aaedc947f78eb9a390e65b4f4"), support.MapParams("int", "int", "int"), support.Map2(gpu_mul__), support.Map2(mul[int32]), "arithmetic.go")
 }}
 
 // launchDiv makes z [div] of the inputs, element by element, as launch.Map has it.
@@ -112,11 +112,11 @@ var divKernels = support.Kernels{
 }
 
 var divFloat32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("div_float32", nativecode.Code_div.Of("div_float32", "cc69097317396034b666dae2f753c38c"), support.MapParams("float", "float", "float"), support.Map2(gpu_div), support.Map2(div[float32]), "arithmetic.go")
+	return kernelsPacked.Map("div_float32", nativecode.Code_div.Of("div_float32", "f104118e7ebe648f5cf0f2a2603c7cfe"), support.MapParams("float", "float", "float"), support.Map2(gpu_div), support.Map2(div[float32]), "arithmetic.go")
 }}
 
 var divFloat64Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("div_float64", nativecode.Code_div.Of("div_float64", "082d9631bbbc3bed490c7137db7003c9"), support.MapParams("double", "double", "double"), support.Map2(gpu_div_), support.Map2(div[float64]), "arithmetic.go")
+	return kernelsPacked.Map("div_float64", nativecode.Code_div.Of("div_float64", "a1b7a06809a036a22089af89e9fda3bd"), support.MapParams("double", "double", "double"), support.Map2(gpu_div_), support.Map2(div[float64]), "arithmetic.go")
 }}
 
 // launchFma makes z [fma] of the inputs, element by element, as launch.Map has it.
@@ -136,15 +136,15 @@ var fmaKernels = support.Kernels{
 }
 
 var fmaFloat32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("fma_float32", nativecode.Code_fma.Of("fma_float32", "4a41cf8d272dcfc6a3ddd0d66508911b"), support.MapParams("float", "float", "float", "float"), support.Map3(gpu_fma), support.Map3(fma[float32]), "arithmetic.go")
+	return kernelsPacked.Map("fma_float32", nativecode.Code_fma.Of("fma_float32", "be0f6711e3250666582bef03478d9934"), support.MapParams("float", "float", "float", "float"), support.Map3(gpu_fma), support.Map3(fma[float32]), "arithmetic.go")
 }}
 
 var fmaFloat64Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("fma_float64", nativecode.Code_fma.Of("fma_float64", "ee61a48bd6947c07b5be09d9a4abd530"), support.MapParams("double", "double", "double", "double"), support.Map3(gpu_fma_), support.Map3(fma[float64]), "arithmetic.go")
+	return kernelsPacked.Map("fma_float64", nativecode.Code_fma.Of("fma_float64", "ffca907945e591840021c44cb28704bb"), support.MapParams("double", "double", "double", "double"), support.Map3(gpu_fma_), support.Map3(fma[float64]), "arithmetic.go")
 }}
 
 var fmaInt32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("fma_int32", nativecode.Code_fma.Of("fma_int32", "75e12dedbdcd216a3bca510e92f73f72"), support.MapParams("int", "int", "int", "int"), support.Map3(gpu_fma__), support.Map3(fma[int32]), "arithmetic.go")
+	return kernelsPacked.Map("fma_int32", nativecode.Code_fma.Of("fma_int32", "319d8423b5568b074703623beeadfe32"), support.MapParams("int", "int", "int", "int"), support.Map3(gpu_fma__), support.Map3(fma[int32]), "arithmetic.go")
 }}
 
 // launchNeg makes z [neg] of the inputs, element by element, as launch.Map has it.
@@ -162,15 +162,15 @@ var negKernels = support.Kernels{
 }
 
 var negFloat32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("neg_float32", nativecode.Code_neg.Of("neg_float32", "0bcea9cd7c70fcf264676610d51a8545"), support.MapParams("float", "float"), support.Map1(gpu_neg), support.Map1(neg[float32]), "arithmetic.go")
+	return kernelsPacked.Map("neg_float32", nativecode.Code_neg.Of("neg_float32", "bb2f4396d1ac9b2a709c4697820f618c"), support.MapParams("float", "float"), support.Map1(gpu_neg), support.Map1(neg[float32]), "arithmetic.go")
 }}
 
 var negFloat64Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("neg_float64", nativecode.Code_neg.Of("neg_float64", "55822296ea2a3071c9aefafd82f5cae1"), support.MapParams("double", "double"), support.Map1(gpu_neg_), support.Map1(neg[float64]), "arithmetic.go")
+	return kernelsPacked.Map("neg_float64", nativecode.Code_neg.Of("neg_float64", "2016812d8eb9fbcf39b9219695666008"), support.MapParams("double", "double"), support.Map1(gpu_neg_), support.Map1(neg[float64]), "arithmetic.go")
 }}
 
 var negInt32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("neg_int32", nativecode.Code_neg.Of("neg_int32", "0f32da267eb58c423e5025c855444a23"), support.MapParams("int", "int"), support.Map1(gpu_neg__), support.Map1(neg[int32]), "arithmetic.go")
+	return kernelsPacked.Map("neg_int32", nativecode.Code_neg.Of("neg_int32", "a453203b6ed4ad1264fbf3c7c72d78fd"), support.MapParams("int", "int"), support.Map1(gpu_neg__), support.Map1(neg[int32]), "arithmetic.go")
 }}
 
 // launchAbs makes z [abs] of the inputs, element by element, as launch.Map has it.
@@ -188,15 +188,15 @@ var absKernels = support.Kernels{
 }
 
 var absFloat32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("abs_float32", nativecode.Code_abs.Of("abs_float32", "4cd54d85f80cae5f45f7d0164ffe4893"), support.MapParams("float", "float"), support.Map1(gpu_abs), support.Map1(abs[float32]), "arithmetic.go")
+	return kernelsPacked.Map("abs_float32", nativecode.Code_abs.Of("abs_float32", "b9af69f9396c5de3e342b64ebb53d9dd"), support.MapParams("float", "float"), support.Map1(gpu_abs), support.Map1(abs[float32]), "arithmetic.go")
 }}
 
 var absFloat64Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("abs_float64", nativecode.Code_abs.Of("abs_float64", "56a2d823ffa39454456a35dd06d67d78"), support.MapParams("double", "double"), support.Map1(gpu_abs_), support.Map1(abs[float64]), "arithmetic.go")
+	return kernelsPacked.Map("abs_float64", nativecode.Code_abs.Of("abs_float64", "b8501ad39799af93b3c9287a7ecb7196"), support.MapParams("double", "double"), support.Map1(gpu_abs_), support.Map1(abs[float64]), "arithmetic.go")
 }}
 
 var absInt32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("abs_int32", nativecode.Code_abs.Of("abs_int32", "a374af9963715c57449fa11e5b66e2f1"), support.MapParams("int", "int"), support.Map1(gpu_abs__), support.Map1(abs[int32]), "arithmetic.go")
+	return kernelsPacked.Map("abs_int32", nativecode.Code_abs.Of("abs_int32", "3eabfad5bd3ae20edf9fd888d200d327"), support.MapParams("int", "int"), support.Map1(gpu_abs__), support.Map1(abs[int32]), "arithmetic.go")
 }}
 
 // launchSign makes z [sign] of the inputs, element by element, as launch.Map has it.
@@ -214,15 +214,15 @@ var signKernels = support.Kernels{
 }
 
 var signFloat32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("sign_float32", nativecode.Code_sign.Of("sign_float32", "b464c368ea5a2aebd9e0446361254679"), support.MapParams("float", "float"), support.Map1(gpu_sign), support.Map1(sign[float32]), "arithmetic.go")
+	return kernelsPacked.Map("sign_float32", nativecode.Code_sign.Of("sign_float32", "a28c1beccb7d5568be57305b61f85c1b"), support.MapParams("float", "float"), support.Map1(gpu_sign), support.Map1(sign[float32]), "arithmetic.go")
 }}
 
 var signFloat64Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("sign_float64", nativecode.Code_sign.Of("sign_float64", "bf858600daefbb585fd758b1bd23a290"), support.MapParams("double", "double"), support.Map1(gpu_sign_), support.Map1(sign[float64]), "arithmetic.go")
+	return kernelsPacked.Map("sign_float64", nativecode.Code_sign.Of("sign_float64", "c0f96addfb708431797baf1282741ae0"), support.MapParams("double", "double"), support.Map1(gpu_sign_), support.Map1(sign[float64]), "arithmetic.go")
 }}
 
 var signInt32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("sign_int32", nativecode.Code_sign.Of("sign_int32", "012e486659a570efd7ddbf2fe90da8be"), support.MapParams("int", "int"), support.Map1(gpu_sign__), support.Map1(sign[int32]), "arithmetic.go")
+	return kernelsPacked.Map("sign_int32", nativecode.Code_sign.Of("sign_int32", "ab4ec8665db686e5dc6c3040eae9a80f"), support.MapParams("int", "int"), support.Map1(gpu_sign__), support.Map1(sign[int32]), "arithmetic.go")
 }}
 
 // launchMinimum makes z [minimum] of the inputs, element by element, as launch.Map has it.
@@ -241,15 +241,15 @@ var minimumKernels = support.Kernels{
 }
 
 var minimumFloat32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("minimum_float32", nativecode.Code_minimum.Of("minimum_float32", "2767e847f0cdcc5f911d6c9f42a1a1ee"), support.MapParams("float", "float", "float"), support.Map2(gpu_minimum), support.Map2(minimum[float32]), "arithmetic.go")
+	return kernelsPacked.Map("minimum_float32", nativecode.Code_minimum.Of("minimum_float32", "deb71c099d103db14c8cc29cba75f529"), support.MapParams("float", "float", "float"), support.Map2(gpu_minimum), support.Map2(minimum[float32]), "arithmetic.go")
 }}
 
 var minimumFloat64Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("minimum_float64", nativecode.Code_minimum.Of("minimum_float64", "30e5680e44fd99cf9f5ac074b0481d42"), support.MapParams("double", "double", "double"), support.Map2(gpu_minimum_), support.Map2(minimum[float64]), "arithmetic.go")
+	return kernelsPacked.Map("minimum_float64", nativecode.Code_minimum.Of("minimum_float64", "e8c4b15e145b276a6fa30932b8563e83"), support.MapParams("double", "double", "double"), support.Map2(gpu_minimum_), support.Map2(minimum[float64]), "arithmetic.go")
 }}
 
 var minimumInt32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("minimum_int32", nativecode.Code_minimum.Of("minimum_int32", "1efed361661b14f22f8e24dc8c65cbb0"), support.MapParams("int", "int", "int"), support.Map2(gpu_minimum__), support.Map2(minimum[int32]), "arithmetic.go")
+	return kernelsPacked.Map("minimum_int32", nativecode.Code_minimum.Of("minimum_int32", "c550873f1a6ffad1ffb8dde1d535b704"), support.MapParams("int", "int", "int"), support.Map2(gpu_minimum__), support.Map2(minimum[int32]), "arithmetic.go")
 }}
 
 // launchMaximum makes z [maximum] of the inputs, element by element, as launch.Map has it.
@@ -268,15 +268,15 @@ var maximumKernels = support.Kernels{
 }
 
 var maximumFloat32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("maximum_float32", nativecode.Code_maximum.Of("maximum_float32", "d42d1fbfc7648b616234911c1866bca7"), support.MapParams("float", "float", "float"), support.Map2(gpu_maximum), support.Map2(maximum[float32]), "arithmetic.go")
+	return kernelsPacked.Map("maximum_float32", nativecode.Code_maximum.Of("maximum_float32", "ae1d6edcd6fe6872ea599a3443b0b311"), support.MapParams("float", "float", "float"), support.Map2(gpu_maximum), support.Map2(maximum[float32]), "arithmetic.go")
 }}
 
 var maximumFloat64Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("maximum_float64", nativecode.Code_maximum.Of("maximum_float64", "45d23823194d72076dbe4d7e0a4aa071"), support.MapParams("double", "double", "double"), support.Map2(gpu_maximum_), support.Map2(maximum[float64]), "arithmetic.go")
+	return kernelsPacked.Map("maximum_float64", nativecode.Code_maximum.Of("maximum_float64", "cc28d5964849a5ad0fbbb596f48cfe24"), support.MapParams("double", "double", "double"), support.Map2(gpu_maximum_), support.Map2(maximum[float64]), "arithmetic.go")
 }}
 
 var maximumInt32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("maximum_int32", nativecode.Code_maximum.Of("maximum_int32", "ef4f6d8f5cbb4d20812923d7a9f3873b"), support.MapParams("int", "int", "int"), support.Map2(gpu_maximum__), support.Map2(maximum[int32]), "arithmetic.go")
+	return kernelsPacked.Map("maximum_int32", nativecode.Code_maximum.Of("maximum_int32", "37b29b69cd9652d1af96801aaa7b0bd8"), support.MapParams("int", "int", "int"), support.Map2(gpu_maximum__), support.Map2(maximum[int32]), "arithmetic.go")
 }}
 
 // launchClip makes z [clip] of the inputs, element by element, as launch.Map has it.
@@ -296,15 +296,15 @@ var clipKernels = support.Kernels{
 }
 
 var clipFloat32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("clip_float32", nativecode.Code_clip.Of("clip_float32", "c4f22e91cc47f17f624ec5c0034e6666"), support.MapParams("float", "float", "float", "float"), support.Map3(gpu_clip), support.Map3(clip[float32]), "arithmetic.go")
+	return kernelsPacked.Map("clip_float32", nativecode.Code_clip.Of("clip_float32", "caf5f8cf427a518c5125936ae49cb76b"), support.MapParams("float", "float", "float", "float"), support.Map3(gpu_clip), support.Map3(clip[float32]), "arithmetic.go")
 }}
 
 var clipFloat64Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("clip_float64", nativecode.Code_clip.Of("clip_float64", "23620315855ba093810957f44dd0194c"), support.MapParams("double", "double", "double", "double"), support.Map3(gpu_clip_), support.Map3(clip[float64]), "arithmetic.go")
+	return kernelsPacked.Map("clip_float64", nativecode.Code_clip.Of("clip_float64", "2c613ae8f4c8637aa4211099c3a904f2"), support.MapParams("double", "double", "double", "double"), support.Map3(gpu_clip_), support.Map3(clip[float64]), "arithmetic.go")
 }}
 
 var clipInt32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("clip_int32", nativecode.Code_clip.Of("clip_int32", "a4ff9ae26934d950fd69f93838a5acd4"), support.MapParams("int", "int", "int", "int"), support.Map3(gpu_clip__), support.Map3(clip[int32]), "arithmetic.go")
+	return kernelsPacked.Map("clip_int32", nativecode.Code_clip.Of("clip_int32", "63331b2d1392ba0155e9d197572c9264"), support.MapParams("int", "int", "int", "int"), support.Map3(gpu_clip__), support.Map3(clip[int32]), "arithmetic.go")
 }}
 
 // launchSqrt makes z [sqrt] of the inputs, element by element, as launch.Map has it.
@@ -321,11 +321,11 @@ var sqrtKernels = support.Kernels{
 }
 
 var sqrtFloat32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("sqrt_float32", nativecode.Code_sqrt.Of("sqrt_float32", "94ff5952098f7c6fda7df66ae1eb98ff"), support.MapParams("float", "float"), support.Map1(gpu_sqrt), support.Map1(sqrt[float32]), "arithmetic.go")
+	return kernelsPacked.Map("sqrt_float32", nativecode.Code_sqrt.Of("sqrt_float32", "ef0250a72b5e64636e8d8e8ebbc0640c"), support.MapParams("float", "float"), support.Map1(gpu_sqrt), support.Map1(sqrt[float32]), "arithmetic.go")
 }}
 
 var sqrtFloat64Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("sqrt_float64", nativecode.Code_sqrt.Of("sqrt_float64", "1b512f2423e386ccdd57878f98379792"), support.MapParams("double", "double"), support.Map1(gpu_sqrt_), support.Map1(sqrt[float64]), "arithmetic.go")
+	return kernelsPacked.Map("sqrt_float64", nativecode.Code_sqrt.Of("sqrt_float64", "93add7bf6699c07e8cc327fe501e190f"), support.MapParams("double", "double"), support.Map1(gpu_sqrt_), support.Map1(sqrt[float64]), "arithmetic.go")
 }}
 
 // launchQuo makes z [quo] of the inputs, element by element, as launch.Map has it.
@@ -338,7 +338,7 @@ func launchQuo[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 lin
 }
 
 var quoKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("quo_kernel", nativecode.Code_quo.Of("quo_kernel", "4db46d76312f5f69f027ca0fc026dba1"), support.MapParams("int", "int", "int"), support.Map2(gpu_quo), support.Map2(quo), "arithmetic.go")
+	return kernelsPacked.Map("quo_kernel", nativecode.Code_quo.Of("quo_kernel", "46c9dc6252c7da6440537d1021d79435"), support.MapParams("int", "int", "int"), support.Map2(gpu_quo), support.Map2(quo), "arithmetic.go")
 }}
 
 // launchRem makes z [rem] of the inputs, element by element, as launch.Map has it.
@@ -351,7 +351,7 @@ func launchRem[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 lin
 }
 
 var remKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("rem_kernel", nativecode.Code_rem.Of("rem_kernel", "d3ca15acb95b9363e0d7987ceb63f547"), support.MapParams("int", "int", "int"), support.Map2(gpu_rem), support.Map2(rem), "arithmetic.go")
+	return kernelsPacked.Map("rem_kernel", nativecode.Code_rem.Of("rem_kernel", "aa90aafdcf062fc05c681903e42112c6"), support.MapParams("int", "int", "int"), support.Map2(gpu_rem), support.Map2(rem), "arithmetic.go")
 }}
 
 // launchBitAnd makes z [bitAnd] of the inputs, element by element, as launch.Map has it.
@@ -364,7 +364,7 @@ func launchBitAnd[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 
 }
 
 var bitAndKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("bitAnd_kernel", nativecode.Code_bitand.Of("bitAnd_kernel", "7dbbc42542939448f64a2fb656286c87"), support.MapParams("int", "int", "int"), support.Map2(gpu_bitAnd), support.Map2(bitAnd), "arithmetic.go")
+	return kernelsPacked.Map("bitAnd_kernel", nativecode.Code_bitand.Of("bitAnd_kernel", "5794f61803c3de70fe5625f207249ca7"), support.MapParams("int", "int", "int"), support.Map2(gpu_bitAnd), support.Map2(bitAnd), "arithmetic.go")
 }}
 
 // launchBitOr makes z [bitOr] of the inputs, element by element, as launch.Map has it.
@@ -377,7 +377,7 @@ func launchBitOr[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 l
 }
 
 var bitOrKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("bitOr_kernel", nativecode.Code_bitor.Of("bitOr_kernel", "f825abfa4159999bed3e10aba5ea4ff4"), support.MapParams("int", "int", "int"), support.Map2(gpu_bitOr), support.Map2(bitOr), "arithmetic.go")
+	return kernelsPacked.Map("bitOr_kernel", nativecode.Code_bitor.Of("bitOr_kernel", "26a51efe0a54e54b4c0998c763ac1339"), support.MapParams("int", "int", "int"), support.Map2(gpu_bitOr), support.Map2(bitOr), "arithmetic.go")
 }}
 
 // launchBitXor makes z [bitXor] of the inputs, element by element, as launch.Map has it.
@@ -390,7 +390,7 @@ func launchBitXor[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 
 }
 
 var bitXorKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("bitXor_kernel", nativecode.Code_bitxor.Of("bitXor_kernel", "aab7d6f1d84cbfded4f9b9bd1887c731"), support.MapParams("int", "int", "int"), support.Map2(gpu_bitXor), support.Map2(bitXor), "arithmetic.go")
+	return kernelsPacked.Map("bitXor_kernel", nativecode.Code_bitxor.Of("bitXor_kernel", "8a7d7f2c1deb788cfb142afef06885a5"), support.MapParams("int", "int", "int"), support.Map2(gpu_bitXor), support.Map2(bitXor), "arithmetic.go")
 }}
 
 // launchShiftLeft makes z [shiftLeft] of the inputs, element by element, as launch.Map has it.
@@ -403,7 +403,7 @@ func launchShiftLeft[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Ar
 }
 
 var shiftLeftKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("shiftLeft_kernel", nativecode.Code_shiftleft.Of("shiftLeft_kernel", "5790fd375281f8dd7e25cc7bd0f0d7f8"), support.MapParams("int", "int", "int"), support.Map2(gpu_shiftLeft), support.Map2(shiftLeft), "arithmetic.go")
+	return kernelsPacked.Map("shiftLeft_kernel", nativecode.Code_shiftleft.Of("shiftLeft_kernel", "2a3029eb072e48de7685064e3ce89023"), support.MapParams("int", "int", "int"), support.Map2(gpu_shiftLeft), support.Map2(shiftLeft), "arithmetic.go")
 }}
 
 // launchShiftRight makes z [shiftRight] of the inputs, element by element, as launch.Map has it.
@@ -416,7 +416,7 @@ func launchShiftRight[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], A
 }
 
 var shiftRightKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("shiftRight_kernel", nativecode.Code_shiftright.Of("shiftRight_kernel", "a9b038b83ea1071cf2d7db2c6cf7fa1c"), support.MapParams("int", "int", "int"), support.Map2(gpu_shiftRight), support.Map2(shiftRight), "arithmetic.go")
+	return kernelsPacked.Map("shiftRight_kernel", nativecode.Code_shiftright.Of("shiftRight_kernel", "b4724f2c6a26883fd6bb710a1c2e7ec0"), support.MapParams("int", "int", "int"), support.Map2(gpu_shiftRight), support.Map2(shiftRight), "arithmetic.go")
 }}
 
 // launchIndices runs [indices] over grid. Slices and matrices are in host memory or on the device of s;
@@ -436,15 +436,15 @@ var indicesKernels = support.Kernels{
 }
 
 var indicesFloat32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("indices_float32", nativecode.Code_indices.Of("indices_float32", "04fef97727bab01179874f98d1a959dc"), support.Params{}.Matrix("z", "float", 4).Scalar("start", "float", 4).Scalar("step", "float", 4), indicesFloat32Go, indicesFloat32Plain, "array.go")
+	return kernelsPacked.Source("indices_float32", nativecode.Code_indices.Of("indices_float32", "dcc6c0abcf37984fa25b3ebff5ee1df0"), support.Params{}.Matrix("z", "float", 4).Scalar("start", "float", 4).Scalar("step", "float", 4), indicesFloat32Go, indicesFloat32Plain, "array.go")
 }}
 
 var indicesFloat64Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("indices_float64", nativecode.Code_indices.Of("indices_float64", "ee060c5fda607505aae2dd1615571490"), support.Params{}.Matrix("z", "double", 8).Scalar("start", "double", 8).Scalar("step", "double", 8), indicesFloat64Go, indicesFloat64Plain, "array.go")
+	return kernelsPacked.Source("indices_float64", nativecode.Code_indices.Of("indices_float64", "8d247e5568ce3d2c5121e56d50bf3d1c"), support.Params{}.Matrix("z", "double", 8).Scalar("start", "double", 8).Scalar("step", "double", 8), indicesFloat64Go, indicesFloat64Plain, "array.go")
 }}
 
 var indicesInt32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("indices_int32", nativecode.Code_indices.Of("indices_int32", "5c3ab357ebd71c4f6cc5ccc48f0966de"), support.Params{}.Matrix("z", "int", 4).Scalar("start", "uint", 4).Scalar("step", "uint", 4), indicesInt32Go, indicesInt32Plain, "array.go")
+	return kernelsPacked.Source("indices_int32", nativecode.Code_indices.Of("indices_int32", "254746d5f359a34c2df6134fe1c3cc10"), support.Params{}.Matrix("z", "int", 4).Scalar("start", "uint", 4).Scalar("step", "uint", 4), indicesInt32Go, indicesInt32Plain, "array.go")
 }}
 
 // launchSame makes z [same] of the inputs, element by element, as launch.Map has it.
@@ -474,55 +474,55 @@ var sameKernels = support.Kernels{
 }
 
 var sameFloat32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("same_float32", nativecode.Code_same.Of("same_float32", "5a001f2174e14f9847dae38618ee12da"), support.MapParams("float", "float"), support.Map1(gpu_same), support.Map1(same[float32]), "array.go")
+	return kernelsPacked.Map("same_float32", nativecode.Code_same.Of("same_float32", "740199137e5c9eafa2b73d1d80ef0ae2"), support.MapParams("float", "float"), support.Map1(gpu_same), support.Map1(same[float32]), "array.go")
 }}
 
 var sameFloat64Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("same_float64", nativecode.Code_same.Of("same_float64", "1b63a8f32b38b76b60e8cd4781e56b3b"), support.MapParams("double", "double"), support.Map1(gpu_same_), support.Map1(same[float64]), "array.go")
+	return kernelsPacked.Map("same_float64", nativecode.Code_same.Of("same_float64", "0a74365dc9bdc723ee3754636bcfe2d0"), support.MapParams("double", "double"), support.Map1(gpu_same_), support.Map1(same[float64]), "array.go")
 }}
 
 var sameInt32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("same_int32", nativecode.Code_same.Of("same_int32", "5117f43cc15ae2fe8240758a17ee3752"), support.MapParams("int", "int"), support.Map1(gpu_same__), support.Map1(same[int32]), "array.go")
+	return kernelsPacked.Map("same_int32", nativecode.Code_same.Of("same_int32", "b15769753b75a91609d763360f2ec1a0"), support.MapParams("int", "int"), support.Map1(gpu_same__), support.Map1(same[int32]), "array.go")
 }}
 
 var sameBoolKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("same_bool", nativecode.Code_same.Of("same_bool", "06cb155ef36fa04028f6036ab73c45b4"), support.MapParams("uchar", "uchar"), support.Map1(gpu_same___), support.Map1(same[bool]), "array.go")
+	return kernelsPacked.Map("same_bool", nativecode.Code_same.Of("same_bool", "57c71822ffeca220498804bc5b2f96d8"), support.MapParams("uchar", "uchar"), support.Map1(gpu_same___), support.Map1(same[bool]), "array.go")
 }}
 
 var sameFloat16Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("same_Float16", nativecode.Code_same.Of("same_Float16", "0f94fb916beacf2108f1cbfd2d9efbb6"), support.MapParams("ushort", "ushort"), support.Map1(gpu_same____), support.Map1(same[Float16]), "array.go")
+	return kernelsPacked.Map("same_Float16", nativecode.Code_same.Of("same_Float16", "036e00b2e45d9050243e9628d025a73d"), support.MapParams("ushort", "ushort"), support.Map1(gpu_same____), support.Map1(same[Float16]), "array.go")
 }}
 
 var sameBFloat16Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("same_BFloat16", nativecode.Code_same.Of("same_BFloat16", "f2e4912b2ec029aff495aee62810af07"), support.MapParams("ushort", "ushort"), support.Map1(gpu_same_____), support.Map1(same[BFloat16]), "array.go")
+	return kernelsPacked.Map("same_BFloat16", nativecode.Code_same.Of("same_BFloat16", "1ae257b04bde8f360e12d2fc98986b73"), support.MapParams("ushort", "ushort"), support.Map1(gpu_same_____), support.Map1(same[BFloat16]), "array.go")
 }}
 
 var sameInt8Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("same_int8", nativecode.Code_same.Of("same_int8", "626f63f4c3a69ce8d01a24182ea4edce"), support.MapParams("char", "char"), support.Map1(gpu_same______), support.Map1(same[int8]), "array.go")
+	return kernelsPacked.Map("same_int8", nativecode.Code_same.Of("same_int8", "02e9c238d799760e253cf34ae7d80a46"), support.MapParams("char", "char"), support.Map1(gpu_same______), support.Map1(same[int8]), "array.go")
 }}
 
 var sameInt16Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("same_int16", nativecode.Code_same.Of("same_int16", "ed32d87e8240ae1b7557be10493f0c8e"), support.MapParams("short", "short"), support.Map1(gpu_same_______), support.Map1(same[int16]), "array.go")
+	return kernelsPacked.Map("same_int16", nativecode.Code_same.Of("same_int16", "5ec0d4bc4407747868b21832dcadbdbf"), support.MapParams("short", "short"), support.Map1(gpu_same_______), support.Map1(same[int16]), "array.go")
 }}
 
 var sameInt64Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("same_int64", nativecode.Code_same.Of("same_int64", "d9f68021eda9414845a547a053019ec0"), support.MapParams("long", "long"), support.Map1(gpu_same________), support.Map1(same[int64]), "array.go")
+	return kernelsPacked.Map("same_int64", nativecode.Code_same.Of("same_int64", "d1722afb22ebef8dfc72e78ced39743c"), support.MapParams("long", "long"), support.Map1(gpu_same________), support.Map1(same[int64]), "array.go")
 }}
 
 var sameUint8Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("same_uint8", nativecode.Code_same.Of("same_uint8", "50bf400240f8ffdd121825db6b0666fd"), support.MapParams("uchar", "uchar"), support.Map1(gpu_same_________), support.Map1(same[uint8]), "array.go")
+	return kernelsPacked.Map("same_uint8", nativecode.Code_same.Of("same_uint8", "129b8e1ab8c1c9ee7bb580a87bbab222"), support.MapParams("uchar", "uchar"), support.Map1(gpu_same_________), support.Map1(same[uint8]), "array.go")
 }}
 
 var sameUint16Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("same_uint16", nativecode.Code_same.Of("same_uint16", "0289d2e3eb8f1b4b809fe8c4423057e9"), support.MapParams("ushort", "ushort"), support.Map1(gpu_same__________), support.Map1(same[uint16]), "array.go")
+	return kernelsPacked.Map("same_uint16", nativecode.Code_same.Of("same_uint16", "2ee8fb1ae4164d1d5af6910a2069e2b6"), support.MapParams("ushort", "ushort"), support.Map1(gpu_same__________), support.Map1(same[uint16]), "array.go")
 }}
 
 var sameUint32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("same_uint32", nativecode.Code_same.Of("same_uint32", "aba7a4f412cf17747b7e768fc77aaf9c"), support.MapParams("uint", "uint"), support.Map1(gpu_same___________), support.Map1(same[uint32]), "array.go")
+	return kernelsPacked.Map("same_uint32", nativecode.Code_same.Of("same_uint32", "a9ec5b037d2ab18142296f289a98fd53"), support.MapParams("uint", "uint"), support.Map1(gpu_same___________), support.Map1(same[uint32]), "array.go")
 }}
 
 var sameUint64Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("same_uint64", nativecode.Code_same.Of("same_uint64", "bd8dcf9be14a4119c4020f6fca598a43"), support.MapParams("ulong", "ulong"), support.Map1(gpu_same____________), support.Map1(same[uint64]), "array.go")
+	return kernelsPacked.Map("same_uint64", nativecode.Code_same.Of("same_uint64", "4e3afe8197dfb34efd5e99ef1e06a6f7"), support.MapParams("ulong", "ulong"), support.Map1(gpu_same____________), support.Map1(same[uint64]), "array.go")
 }}
 
 // launchLess makes z [less] of the inputs, element by element, as launch.Map has it.
@@ -716,7 +716,9 @@ var orKernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchWhere makes z [where] of the inputs, element by element, as launch.Map has it.
-func launchWhere[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[bool], Arg3 linalg.MapArg[T], Arg4 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3, z_ Arg4) error {
+func launchWhere[T interface {
+	float32 | float64 | int32 | bool | Float16 | BFloat16 | int8 | int16 | int64 | uint8 | uint16 | uint32 | uint64
+}, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[bool], Arg3 linalg.MapArg[T], Arg4 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3, z_ Arg4) error {
 	call := launch.NewMap(s, whereKernels.Of(*new(T)), "array.where")
 	launch.Result[T](&call, z)
 	launch.Input[bool](&call, x)
@@ -729,6 +731,16 @@ var whereKernels = support.Kernels{
 	{Types: []any{float32(0)}, Kernel: &whereFloat32Kernel},
 	{Types: []any{float64(0)}, Kernel: &whereFloat64Kernel},
 	{Types: []any{int32(0)}, Kernel: &whereInt32Kernel},
+	{Types: []any{bool(false)}, Kernel: &whereBoolKernel},
+	{Types: []any{Float16(0)}, Kernel: &whereFloat16Kernel},
+	{Types: []any{BFloat16(0)}, Kernel: &whereBFloat16Kernel},
+	{Types: []any{int8(0)}, Kernel: &whereInt8Kernel},
+	{Types: []any{int16(0)}, Kernel: &whereInt16Kernel},
+	{Types: []any{int64(0)}, Kernel: &whereInt64Kernel},
+	{Types: []any{uint8(0)}, Kernel: &whereUint8Kernel},
+	{Types: []any{uint16(0)}, Kernel: &whereUint16Kernel},
+	{Types: []any{uint32(0)}, Kernel: &whereUint32Kernel},
+	{Types: []any{uint64(0)}, Kernel: &whereUint64Kernel},
 }
 
 var whereFloat32Kernel = support.Lazy{New: func() *backend.Source {
@@ -741,6 +753,46 @@ var whereFloat64Kernel = support.Lazy{New: func() *backend.Source {
 
 var whereInt32Kernel = support.Lazy{New: func() *backend.Source {
 	return kernelsPacked.Map("where_int32", nativecode.Code_where.Of("where_int32", "7ddd7650c7cfba9b8b5b0115a30feb4c"), support.MapParams("int", "uchar", "int", "int"), support.Map3(gpu_where__), support.Map3(where[int32]), "compare.go")
+}}
+
+var whereBoolKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("where_bool", nativecode.Code_where.Of("where_bool", "62a134abe9cdc4244d7089a0bbe6b3b1"), support.MapParams("uchar", "uchar", "uchar", "uchar"), support.Map3(gpu_where___), support.Map3(where[bool]), "compare.go")
+}}
+
+var whereFloat16Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("where_Float16", nativecode.Code_where.Of("where_Float16", "83a5709377b3ec068a7b6e0ab4428a28"), support.MapParams("ushort", "uchar", "ushort", "ushort"), support.Map3(gpu_where____), support.Map3(where[Float16]), "compare.go")
+}}
+
+var whereBFloat16Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("where_BFloat16", nativecode.Code_where.Of("where_BFloat16", "10529fe3b3573baa0d7d7101e6cb9d6e"), support.MapParams("ushort", "uchar", "ushort", "ushort"), support.Map3(gpu_where_____), support.Map3(where[BFloat16]), "compare.go")
+}}
+
+var whereInt8Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("where_int8", nativecode.Code_where.Of("where_int8", "244a9098d0f79cfbdd77e11d4b849812"), support.MapParams("char", "uchar", "char", "char"), support.Map3(gpu_where______), support.Map3(where[int8]), "compare.go")
+}}
+
+var whereInt16Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("where_int16", nativecode.Code_where.Of("where_int16", "68f5d142ea594a966f59763989ae3e17"), support.MapParams("short", "uchar", "short", "short"), support.Map3(gpu_where_______), support.Map3(where[int16]), "compare.go")
+}}
+
+var whereInt64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("where_int64", nativecode.Code_where.Of("where_int64", "e2059ccf2180d85a51ea3875850f9d89"), support.MapParams("long", "uchar", "long", "long"), support.Map3(gpu_where________), support.Map3(where[int64]), "compare.go")
+}}
+
+var whereUint8Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("where_uint8", nativecode.Code_where.Of("where_uint8", "72ac560841cd0c263ee6507633a2cf0b"), support.MapParams("uchar", "uchar", "uchar", "uchar"), support.Map3(gpu_where_________), support.Map3(where[uint8]), "compare.go")
+}}
+
+var whereUint16Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("where_uint16", nativecode.Code_where.Of("where_uint16", "9178e60812b4ce26f576545adc6ea7e5"), support.MapParams("ushort", "uchar", "ushort", "ushort"), support.Map3(gpu_where__________), support.Map3(where[uint16]), "compare.go")
+}}
+
+var whereUint32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("where_uint32", nativecode.Code_where.Of("where_uint32", "b1e6781e8ed36786f97d45b97388f74e"), support.MapParams("uint", "uchar", "uint", "uint"), support.Map3(gpu_where___________), support.Map3(where[uint32]), "compare.go")
+}}
+
+var whereUint64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("where_uint64", nativecode.Code_where.Of("where_uint64", "967b9c4acf7987fc67732552c8ae6aab"), support.MapParams("ulong", "uchar", "ulong", "ulong"), support.Map3(gpu_where____________), support.Map3(where[uint64]), "compare.go")
 }}
 
 // launchNear makes z [near] of the inputs, element by element, as launch.Map has it.
@@ -760,11 +812,11 @@ var nearKernels = support.Kernels{
 }
 
 var nearFloat32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("near_float32", nativecode.Code_near.Of("near_float32", "2862234354ce1fc6b393b88cdc2a862f"), support.MapParams("uchar", "float", "float", "float", "float"), support.Map4(gpu_near), support.Map4(near[float32]), "compare.go")
+	return kernelsPacked.Map("near_float32", nativecode.Code_near.Of("near_float32", "a67e6628ae875acabb57cbd96af55057"), support.MapParams("uchar", "float", "float", "float", "float"), support.Map4(gpu_near), support.Map4(near[float32]), "compare.go")
 }}
 
 var nearFloat64Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("near_float64", nativecode.Code_near.Of("near_float64", "063495db900c5717ce46844d727efa50"), support.MapParams("uchar", "double", "double", "double", "double"), support.Map4(gpu_near_), support.Map4(near[float64]), "compare.go")
+	return kernelsPacked.Map("near_float64", nativecode.Code_near.Of("near_float64", "5f69bc3b2236de4f129c7517c3e129d7"), support.MapParams("uchar", "double", "double", "double", "double"), support.Map4(gpu_near_), support.Map4(near[float64]), "compare.go")
 }}
 
 // launchToBool makes z [toBool] of the inputs, element by element, as launch.Map has it.
@@ -1262,6 +1314,33 @@ func launchDoubleToBFloat16[Arg1 linalg.KernelArg[element.BFloat16], Arg2 linalg
 
 var doubleToBFloat16Kernel = support.Lazy{New: func() *backend.Source {
 	return kernelsPacked.Map("doubleToBFloat16_kernel", nativecode.Code_doubletobfloat16.Of("doubleToBFloat16_kernel", "145b5e04f7b9e8ed1b52daa58b57542f"), support.MapParams("ushort", "double"), support.Map1(gpu_doubleToBFloat16), support.Map1(doubleToBFloat16), "convert.go")
+}}
+
+// launchCumProd runs [cumProd] over grid. Slices and matrices are in host memory or on the device of s;
+// with host memory it blocks until the kernel is done.
+func launchCumProd[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.KernelArg[T]](s *linalg.Session, grid backend.Grid, z Arg1, x Arg2) error {
+	call := launch.New(s, cumProdKernels.Of(*new(T)), grid)
+	launch.Matrix[T](&call, "z", z)
+	launch.Matrix[T](&call, "x", x)
+	return call.Launch()
+}
+
+var cumProdKernels = support.Kernels{
+	{Types: []any{float32(0)}, Kernel: &cumProdFloat32Kernel},
+	{Types: []any{float64(0)}, Kernel: &cumProdFloat64Kernel},
+	{Types: []any{int32(0)}, Kernel: &cumProdInt32Kernel},
+}
+
+var cumProdFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("cumProd_float32", nativecode.Code_cumprod.Of("cumProd_float32", "46a1b6a055345b7df9119fb46b82c3c8"), support.Params{}.Matrix("z", "float", 4).ConstMatrix("x", "float", 4), cumProdFloat32Go, cumProdFloat32Plain, "cumulative.go")
+}}
+
+var cumProdFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("cumProd_float64", nativecode.Code_cumprod.Of("cumProd_float64", "b98292bd5ac5ab2b52779f200c55e19a"), support.Params{}.Matrix("z", "double", 8).ConstMatrix("x", "double", 8), cumProdFloat64Go, cumProdFloat64Plain, "cumulative.go")
+}}
+
+var cumProdInt32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("cumProd_int32", nativecode.Code_cumprod.Of("cumProd_int32", "7cf567b1816e8ee4e74fa6666d4371d8"), support.Params{}.Matrix("z", "int", 4).ConstMatrix("x", "int", 4), cumProdInt32Go, cumProdInt32Plain, "cumulative.go")
 }}
 
 // launchExp makes z [exp] of the inputs, element by element, as launch.Map has it.
@@ -2235,6 +2314,50 @@ var lowerInt32Kernel = support.Lazy{New: func() *backend.Source {
 	return kernelsPacked.Map("lower_int32", nativecode.Code_lower.Of("lower_int32", "0e088814193a39382efb0fdaab8bda50"), support.MapParams("int", "int", "int", "int"), support.Map3(gpu_lower__), support.Map3(lower[int32]), "move.go")
 }}
 
+// launchFMax makes z [fMax] of the inputs, element by element, as launch.Map has it.
+func launchFMax[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
+	call := launch.NewMap(s, fMaxKernels.Of(*new(T)), "array.fMax")
+	launch.Result[T](&call, z)
+	launch.Input[T](&call, x)
+	launch.Input[T](&call, y)
+	return call.Launch()
+}
+
+var fMaxKernels = support.Kernels{
+	{Types: []any{float32(0)}, Kernel: &fMaxFloat32Kernel},
+	{Types: []any{float64(0)}, Kernel: &fMaxFloat64Kernel},
+}
+
+var fMaxFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("fMax_float32", nativecode.Code_fmax.Of("fMax_float32", "d0301ba82a085c4def8b2794691928a4"), support.MapParams("float", "float", "float"), support.Map2(gpu_fMax), support.Map2(fMax[float32]), "nan.go")
+}}
+
+var fMaxFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("fMax_float64", nativecode.Code_fmax.Of("fMax_float64", "7278d01c3d707ec0cdcfefbea6052443"), support.MapParams("double", "double", "double"), support.Map2(gpu_fMax_), support.Map2(fMax[float64]), "nan.go")
+}}
+
+// launchFMin makes z [fMin] of the inputs, element by element, as launch.Map has it.
+func launchFMin[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
+	call := launch.NewMap(s, fMinKernels.Of(*new(T)), "array.fMin")
+	launch.Result[T](&call, z)
+	launch.Input[T](&call, x)
+	launch.Input[T](&call, y)
+	return call.Launch()
+}
+
+var fMinKernels = support.Kernels{
+	{Types: []any{float32(0)}, Kernel: &fMinFloat32Kernel},
+	{Types: []any{float64(0)}, Kernel: &fMinFloat64Kernel},
+}
+
+var fMinFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("fMin_float32", nativecode.Code_fmin.Of("fMin_float32", "aa43387523261161a260505f2f317866"), support.MapParams("float", "float", "float"), support.Map2(gpu_fMin), support.Map2(fMin[float32]), "nan.go")
+}}
+
+var fMinFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("fMin_float64", nativecode.Code_fmin.Of("fMin_float64", "414d1637cb6c496833ab59786d57aa34"), support.MapParams("double", "double", "double"), support.Map2(gpu_fMin_), support.Map2(fMin[float64]), "nan.go")
+}}
+
 // launchBetween makes z [between] of the inputs, element by element, as launch.Map has it.
 func launchBetween[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T], Arg4 linalg.MapArg[float64]](s *linalg.Session, z Arg1, x Arg2, y Arg3, f Arg4) error {
 	call := launch.NewMap(s, betweenKernels.Of(*new(T)), "array.between")
@@ -2251,11 +2374,11 @@ var betweenKernels = support.Kernels{
 }
 
 var betweenFloat32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("between_float32", nativecode.Code_between.Of("between_float32", "f07e2f34ef2f8ee68f8a270de4dd0e75"), support.MapParams("float", "float", "float", "double"), support.Map3(gpu_between), support.Map3(between[float32]), "sort.go")
+	return kernelsPacked.Map("between_float32", nativecode.Code_between.Of("between_float32", "2a3f00301ad702dee62cd1efc1cbfccb"), support.MapParams("float", "float", "float", "double"), support.Map3(gpu_between), support.Map3(between[float32]), "sort.go")
 }}
 
 var betweenFloat64Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("between_float64", nativecode.Code_between.Of("between_float64", "96199bcd470edaa8f69ae60443ee4918"), support.MapParams("double", "double", "double", "double"), support.Map3(gpu_between_), support.Map3(between[float64]), "sort.go")
+	return kernelsPacked.Map("between_float64", nativecode.Code_between.Of("between_float64", "7e5cea1862c14f95438e2a0d4cd79b2b"), support.MapParams("double", "double", "double", "double"), support.Map3(gpu_between_), support.Map3(between[float64]), "sort.go")
 }}
 
 //go:embed kernels_tandem.zip
@@ -2263,7 +2386,7 @@ var kernelsFile string
 
 var kernelsPacked = support.Packed{Fresh: kernelsFresh, PTX: support.PTX(kernelsFile), Text: support.Texts(kernelsFile)}
 
-//go:embed arithmetic.go array.go compare.go convert.go elementary.go floor.go move.go sort.go
+//go:embed arithmetic.go array.go compare.go convert.go cumulative.go elementary.go floor.go move.go nan.go sort.go
 var kernelsText embed.FS
 
 // kernelsFresh tells whether what this file was generated from is unchanged.
@@ -2306,7 +2429,7 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "compare.go", Head: "func isFinite[T Float](x T) bool { return x-x == 0 }", Hash: "4a514e454860c2dccd94ba278dbd433ed434b476253709c76646eed82350480a"},
 	{File: "compare.go", Head: "func and(x, y bool) bool { return x && y }", Hash: "4592a6cb6b6828b147c53f39fb7fe27d7ce1d02a8c93771160b01e00877f7731"},
 	{File: "compare.go", Head: "func or(x, y bool) bool { return x || y }", Hash: "ff2a177d70ece32e644f3e8a5e6ea9a4355505f6e57bbeb148ab091609a85f01"},
-	{File: "compare.go", Head: "func where[T Element](x bool, y, z T) T {", Hash: "643796d770447ab9728097b72527d18372b1bd05cc0fb59e69afc2c3d1e31ee6"},
+	{File: "compare.go", Head: "func where[T Stored](x bool, y, z T) T {", Hash: "5b62dad7e823bcd855ff548b247949bbf205ce1d0ad1f3beaedab6f2c1d8d32f"},
 	{File: "compare.go", Head: "func near[T Float](x, y, rtol, atol T) bool {", Hash: "a33b0bf80622821b9d6ad7eb435a944dd32ab7974f61790e09cf96381a8ec521"},
 	{File: "convert.go", Head: "\"math\"", Hash: "f99cebc449f4c280f91e4ea081ebb79f426ed97882e2cfca1c188cfd4d77d725"},
 	{File: "convert.go", Head: "\"github.com/tandem-gpu/tandem/element\"", Hash: "1d05faa16984371ea398502a99b9cb82671da9311c6b1130d46eec0c25cdc351"},
@@ -2330,6 +2453,8 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "convert.go", Head: "func doubleToFloat16(x float64) Float16 { return element.ToFloat16(odd(x)) }", Hash: "eaf3c69e5828808d1d6626f5730a2b559c6dcea2702c587481c989d90f3356ee"},
 	{File: "convert.go", Head: "func doubleToBFloat16(x float64) BFloat16 { return element.ToBFloat16(odd(x)) }", Hash: "8031fe670467f68ce421215511efb877ec30ec7ab4802c1681b1888d232462e6"},
 	{File: "convert.go", Head: "func odd(x float64) float32 {", Hash: "e3b9f56496b9ef4944b532ed56bd90fc68dae1e20ef9da14ae4aad2befea95c1"},
+	{File: "cumulative.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
+	{File: "cumulative.go", Head: "func cumProd[T Element](it gpu.Item, z, x gpu.Matrix[T]) {", Hash: "87eb860099809cc2a9a05e4095fd5532c4d2189a7e846d2dddd9550b82f8c21c"},
 	{File: "elementary.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "elementary.go", Head: "func exp[T Float](x T) T { return gpu.Exp(x) }", Hash: "8ee62b80042abdb0022724167213b8ec8a566156bf05407052ac07c4e135653d"},
 	{File: "elementary.go", Head: "func exp2[T Float](x T) T { return gpu.Exp2(x) }", Hash: "eab6f42c81093f51333e41f486547b374c7966ec281f5620c0d0df5cee46417b"},
@@ -2380,6 +2505,8 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "move.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "move.go", Head: "func lower[T Element](x T, i, j int32) T {", Hash: "80d22c26d44295881d79632439671884ecfccc0c48185bee984078574354f6d4"},
 	{File: "move.go", Head: "func kron[T Element](it gpu.Item, z, x, y gpu.Matrix[T]) {", Hash: "b58bfe042fbed32a1e6f3d752612ffc17bbdcd5182f4d1b25138ab5b1019bcc4"},
+	{File: "nan.go", Head: "func fMax[T Float](x, y T) T {", Hash: "1960126f83ea73e69e255cb7b46ac9146a60c248eb9010305833b4cc5bca7114"},
+	{File: "nan.go", Head: "func fMin[T Float](x, y T) T {", Hash: "c0c8cc9a95b47f30ef35538dc23fc9592cfca8d0245acc9c56a42b7d0fda39c1"},
 	{File: "sort.go", Head: "\"math\"", Hash: "f99cebc449f4c280f91e4ea081ebb79f426ed97882e2cfca1c188cfd4d77d725"},
 	{File: "sort.go", Head: "func between[T Float](x, y T, f float64) T {", Hash: "f1e82432f3b7181c10e30fa09e7026562417ce82ee928f78edccbe00938588ee"},
 }, []support.Fact{
@@ -2428,14 +2555,14 @@ func indicesFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := a1; i1 < e1; i1++ {
 					for i0 := b0; i0 < e0; i0++ {
-						/*line array.go:109*/ i_ := i1
+						/*line array.go:110*/ i_ := i1
 						for begin_ := g0 * int64(1024); begin_ < z_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
 							end_ := min(begin_+int64(1024), z_.Cols_)
 							h1 := z_.Data_
 							h2 := z_.Stride_
 							h3 := z_.Cols_
 							for j_ := begin_ + (i0 - b0); j_ < end_; j_ = j_ + n0 {
-//line array.go:113
+//line array.go:114
 								h1[(i_*h2)+j_] = support.FMA32(float32(((i_ * h3) + j_)), step_, start_)
 							}
 						}
@@ -2443,7 +2570,7 @@ func indicesFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2447
+//line kernels_tandem.go:2574
 	}
 	return nil
 }
@@ -2468,14 +2595,14 @@ func indicesFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := a1; i1 < e1; i1++ {
 					for i0 := b0; i0 < e0; i0++ {
-						/*line array.go:109*/ i_ := i1
+						/*line array.go:110*/ i_ := i1
 						for begin_ := g0 * int64(1024); begin_ < z_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
 							end_ := min(begin_+int64(1024), z_.Cols_)
 							h1 := z_.Data_
 							h2 := z_.Stride_
 							h3 := z_.Cols_
 							for j_ := begin_ + (i0 - b0); j_ < end_; j_ = j_ + n0 {
-//line array.go:113
+//line array.go:114
 								h1[(i_*h2)+j_] = math.FMA(float64(((i_ * h3) + j_)), step_, start_)
 							}
 						}
@@ -2483,7 +2610,7 @@ func indicesFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2487
+//line kernels_tandem.go:2614
 	}
 	return nil
 }
@@ -2508,21 +2635,141 @@ func indicesInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := a1; i1 < e1; i1++ {
 					for i0 := b0; i0 < e0; i0++ {
-						/*line array.go:109*/ i_ := i1
+						/*line array.go:110*/ i_ := i1
 						for begin_ := g0 * int64(1024); begin_ < z_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
 							end_ := min(begin_+int64(1024), z_.Cols_)
 							h1 := z_.Data_
 							h2 := z_.Stride_
 							h3 := z_.Cols_
 							for j_ := begin_ + (i0 - b0); j_ < end_; j_ = j_ + n0 {
-								/*line array.go:113*/ h1[(i_*h2)+j_] = (int32(((i_ * h3) + j_)) * step_) + start_
+								/*line array.go:114*/ h1[(i_*h2)+j_] = (int32(((i_ * h3) + j_)) * step_) + start_
 							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:2526
+//line kernels_tandem.go:2653
+	}
+	return nil
+}
+
+func cumProdFloat32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		cumProd[float32](it, gpu.Matrix[float32]{Data: support.Matrix[float32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())})
+	})
+}
+
+func cumProdFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	z_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		more := support.More(grid, i, hi)
+		i += more
+		for a0 := b0; a0 < z_.Rows_; a0 += s0 {
+			e0, e1, e2 := min(a0+int64(1+more)*n0, z_.Rows_), b1+n1, b2+n2
+			for i2 := b2; i2 < e2; i2++ {
+				for i1 := b1; i1 < e1; i1++ {
+					for i0 := a0; i0 < e0; i0++ {
+						/*line cumulative.go:28*/ i_ := i0
+						product_ := float32(1)
+						h1 := x_.Data_
+						h2 := x_.Stride_
+						h3 := z_.Data_
+						h4 := z_.Stride_
+						for t_, j_ := z_.Cols_, int64(0); j_ < t_; j_ = j_ + int64(1) {
+							/*line cumulative.go:31*/ product_ = float32(product_ * h1[(i_*h2)+j_])
+							h3[(i_*h4)+j_] = product_
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:2693
+	}
+	return nil
+}
+
+func cumProdFloat64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		cumProd[float64](it, gpu.Matrix[float64]{Data: support.Matrix[float64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())})
+	})
+}
+
+func cumProdFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	z_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		more := support.More(grid, i, hi)
+		i += more
+		for a0 := b0; a0 < z_.Rows_; a0 += s0 {
+			e0, e1, e2 := min(a0+int64(1+more)*n0, z_.Rows_), b1+n1, b2+n2
+			for i2 := b2; i2 < e2; i2++ {
+				for i1 := b1; i1 < e1; i1++ {
+					for i0 := a0; i0 < e0; i0++ {
+						/*line cumulative.go:28*/ i_ := i0
+						product_ := float64(1)
+						h1 := x_.Data_
+						h2 := x_.Stride_
+						h3 := z_.Data_
+						h4 := z_.Stride_
+						for t_, j_ := z_.Cols_, int64(0); j_ < t_; j_ = j_ + int64(1) {
+							/*line cumulative.go:31*/ product_ = float64(product_ * h1[(i_*h2)+j_])
+							h3[(i_*h4)+j_] = product_
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:2733
+	}
+	return nil
+}
+
+func cumProdInt32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		cumProd[int32](it, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[int32]{Data: support.Matrix[int32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())})
+	})
+}
+
+func cumProdInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	z_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	x_ := gpu_Matrix__{Data_: support.Matrix[int32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		more := support.More(grid, i, hi)
+		i += more
+		for a0 := b0; a0 < z_.Rows_; a0 += s0 {
+			e0, e1, e2 := min(a0+int64(1+more)*n0, z_.Rows_), b1+n1, b2+n2
+			for i2 := b2; i2 < e2; i2++ {
+				for i1 := b1; i1 < e1; i1++ {
+					for i0 := a0; i0 < e0; i0++ {
+						/*line cumulative.go:28*/ i_ := i0
+						product_ := int32(1)
+						h1 := x_.Data_
+						h2 := x_.Stride_
+						h3 := z_.Data_
+						h4 := z_.Stride_
+						for t_, j_ := z_.Cols_, int64(0); j_ < t_; j_ = j_ + int64(1) {
+							/*line cumulative.go:31*/ product_ = product_ * h1[(i_*h2)+j_]
+							h3[(i_*h4)+j_] = product_
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:2773
 	}
 	return nil
 }
@@ -2559,7 +2806,7 @@ func kronFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2563
+//line kernels_tandem.go:2810
 	}
 	return nil
 }
@@ -2596,7 +2843,7 @@ func kronFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2600
+//line kernels_tandem.go:2847
 	}
 	return nil
 }
@@ -2633,415 +2880,415 @@ func kronInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2637
+//line kernels_tandem.go:2884
 	}
 	return nil
 }
 
 func gpu_add(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:15*/ return x_ + y_
-//line kernels_tandem.go:2644
+//line kernels_tandem.go:2891
 }
 
 func gpu_add_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:15*/ return x_ + y_
-//line kernels_tandem.go:2649
+//line kernels_tandem.go:2896
 }
 
 func gpu_add__(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:15*/ return x_ + y_
-//line kernels_tandem.go:2654
+//line kernels_tandem.go:2901
 }
 
 func gpu_sub(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:23*/ return x_ - y_
-//line kernels_tandem.go:2659
+//line kernels_tandem.go:2906
 }
 
 func gpu_sub_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:23*/ return x_ - y_
-//line kernels_tandem.go:2664
+//line kernels_tandem.go:2911
 }
 
 func gpu_sub__(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:23*/ return x_ - y_
-//line kernels_tandem.go:2669
+//line kernels_tandem.go:2916
 }
 
 func gpu_mul(x_ float32, y_ float32) float32 {
-	/*line arithmetic.go:31*/ return float32(x_ * y_)
-//line kernels_tandem.go:2674
+	/*line arithmetic.go:32*/ return float32(x_ * y_)
+//line kernels_tandem.go:2921
 }
 
 func gpu_mul_(x_ float64, y_ float64) float64 {
-	/*line arithmetic.go:31*/ return float64(x_ * y_)
-//line kernels_tandem.go:2679
+	/*line arithmetic.go:32*/ return float64(x_ * y_)
+//line kernels_tandem.go:2926
 }
 
 func gpu_mul__(x_ int32, y_ int32) int32 {
-	/*line arithmetic.go:31*/ return x_ * y_
-//line kernels_tandem.go:2684
+	/*line arithmetic.go:32*/ return x_ * y_
+//line kernels_tandem.go:2931
 }
 
 func gpu_div(x_ float32, y_ float32) float32 {
-	/*line arithmetic.go:39*/ return x_ / y_
-//line kernels_tandem.go:2689
+	/*line arithmetic.go:40*/ return x_ / y_
+//line kernels_tandem.go:2936
 }
 
 func gpu_div_(x_ float64, y_ float64) float64 {
-	/*line arithmetic.go:39*/ return x_ / y_
-//line kernels_tandem.go:2694
+	/*line arithmetic.go:40*/ return x_ / y_
+//line kernels_tandem.go:2941
 }
 
 func gpu_fma(x_ float32, y_ float32, z_ float32) float32 {
-	/*line arithmetic.go:47*/ return support.FMA32(x_, y_, z_)
-//line kernels_tandem.go:2699
+	/*line arithmetic.go:48*/ return support.FMA32(x_, y_, z_)
+//line kernels_tandem.go:2946
 }
 
 func gpu_fma_(x_ float64, y_ float64, z_ float64) float64 {
-	/*line arithmetic.go:47*/ return math.FMA(x_, y_, z_)
-//line kernels_tandem.go:2704
+	/*line arithmetic.go:48*/ return math.FMA(x_, y_, z_)
+//line kernels_tandem.go:2951
 }
 
 func gpu_fma__(x_ int32, y_ int32, z_ int32) int32 {
-	/*line arithmetic.go:47*/ return (x_ * y_) + z_
-//line kernels_tandem.go:2709
+	/*line arithmetic.go:48*/ return (x_ * y_) + z_
+//line kernels_tandem.go:2956
 }
 
 func gpu_neg(x_ float32) float32 {
-	/*line arithmetic.go:55*/ return -x_
-//line kernels_tandem.go:2714
+	/*line arithmetic.go:56*/ return -x_
+//line kernels_tandem.go:2961
 }
 
 func gpu_neg_(x_ float64) float64 {
-	/*line arithmetic.go:55*/ return -x_
-//line kernels_tandem.go:2719
+	/*line arithmetic.go:56*/ return -x_
+//line kernels_tandem.go:2966
 }
 
 func gpu_neg__(x_ int32) int32 {
-	/*line arithmetic.go:55*/ return -x_
-//line kernels_tandem.go:2724
+	/*line arithmetic.go:56*/ return -x_
+//line kernels_tandem.go:2971
 }
 
 func gpu_abs(x_ float32) float32 {
-	/*line arithmetic.go:64*/ if x_ < float32(0) {
+	/*line arithmetic.go:65*/ if x_ < float32(0) {
 		return -x_
 	}
 	return x_ + float32(0)
-//line kernels_tandem.go:2732
+//line kernels_tandem.go:2979
 }
 
 func gpu_abs_(x_ float64) float64 {
-	/*line arithmetic.go:64*/ if x_ < float64(0) {
+	/*line arithmetic.go:65*/ if x_ < float64(0) {
 		return -x_
 	}
 	return x_ + float64(0)
-//line kernels_tandem.go:2740
+//line kernels_tandem.go:2987
 }
 
 func gpu_abs__(x_ int32) int32 {
-	/*line arithmetic.go:64*/ if x_ < int32(0) {
+	/*line arithmetic.go:65*/ if x_ < int32(0) {
 		return -x_
 	}
 	return x_ + int32(0)
-//line kernels_tandem.go:2748
+//line kernels_tandem.go:2995
 }
 
 func gpu_sign(x_ float32) float32 {
-	/*line arithmetic.go:78*/ if x_ < float32(0) {
+	/*line arithmetic.go:79*/ if x_ < float32(0) {
 		return float32(-1)
 	} else {
-		/*line arithmetic.go:80*/ if x_ > float32(0) {
+		/*line arithmetic.go:81*/ if x_ > float32(0) {
 			return float32(1)
 		}
 	}
-	/*line arithmetic.go:83*/ return x_
-//line kernels_tandem.go:2760
+	/*line arithmetic.go:84*/ return x_
+//line kernels_tandem.go:3007
 }
 
 func gpu_sign_(x_ float64) float64 {
-	/*line arithmetic.go:78*/ if x_ < float64(0) {
+	/*line arithmetic.go:79*/ if x_ < float64(0) {
 		return float64(-1)
 	} else {
-		/*line arithmetic.go:80*/ if x_ > float64(0) {
+		/*line arithmetic.go:81*/ if x_ > float64(0) {
 			return float64(1)
 		}
 	}
-	/*line arithmetic.go:83*/ return x_
-//line kernels_tandem.go:2772
+	/*line arithmetic.go:84*/ return x_
+//line kernels_tandem.go:3019
 }
 
 func gpu_sign__(x_ int32) int32 {
-	/*line arithmetic.go:78*/ if x_ < int32(0) {
+	/*line arithmetic.go:79*/ if x_ < int32(0) {
 		return int32(-1)
 	} else {
-		/*line arithmetic.go:80*/ if x_ > int32(0) {
+		/*line arithmetic.go:81*/ if x_ > int32(0) {
 			return int32(1)
 		}
 	}
-	/*line arithmetic.go:83*/ return x_
-//line kernels_tandem.go:2784
+	/*line arithmetic.go:84*/ return x_
+//line kernels_tandem.go:3031
 }
 
 func gpu_minimum(x_ float32, y_ float32) float32 {
-	/*line arithmetic.go:92*/ return min(x_, y_)
-//line kernels_tandem.go:2789
+	/*line arithmetic.go:93*/ return min(x_, y_)
+//line kernels_tandem.go:3036
 }
 
 func gpu_minimum_(x_ float64, y_ float64) float64 {
-	/*line arithmetic.go:92*/ return min(x_, y_)
-//line kernels_tandem.go:2794
+	/*line arithmetic.go:93*/ return min(x_, y_)
+//line kernels_tandem.go:3041
 }
 
 func gpu_minimum__(x_ int32, y_ int32) int32 {
-	/*line arithmetic.go:92*/ return min(x_, y_)
-//line kernels_tandem.go:2799
+	/*line arithmetic.go:93*/ return min(x_, y_)
+//line kernels_tandem.go:3046
 }
 
 func gpu_maximum(x_ float32, y_ float32) float32 {
-	/*line arithmetic.go:100*/ return max(x_, y_)
-//line kernels_tandem.go:2804
+	/*line arithmetic.go:101*/ return max(x_, y_)
+//line kernels_tandem.go:3051
 }
 
 func gpu_maximum_(x_ float64, y_ float64) float64 {
-	/*line arithmetic.go:100*/ return max(x_, y_)
-//line kernels_tandem.go:2809
+	/*line arithmetic.go:101*/ return max(x_, y_)
+//line kernels_tandem.go:3056
 }
 
 func gpu_maximum__(x_ int32, y_ int32) int32 {
-	/*line arithmetic.go:100*/ return max(x_, y_)
-//line kernels_tandem.go:2814
+	/*line arithmetic.go:101*/ return max(x_, y_)
+//line kernels_tandem.go:3061
 }
 
 func gpu_clip(x_ float32, y_ float32, z_ float32) float32 {
-	/*line arithmetic.go:108*/ return min(max(x_, y_), z_)
-//line kernels_tandem.go:2819
+	/*line arithmetic.go:109*/ return min(max(x_, y_), z_)
+//line kernels_tandem.go:3066
 }
 
 func gpu_clip_(x_ float64, y_ float64, z_ float64) float64 {
-	/*line arithmetic.go:108*/ return min(max(x_, y_), z_)
-//line kernels_tandem.go:2824
+	/*line arithmetic.go:109*/ return min(max(x_, y_), z_)
+//line kernels_tandem.go:3071
 }
 
 func gpu_clip__(x_ int32, y_ int32, z_ int32) int32 {
-	/*line arithmetic.go:108*/ return min(max(x_, y_), z_)
-//line kernels_tandem.go:2829
+	/*line arithmetic.go:109*/ return min(max(x_, y_), z_)
+//line kernels_tandem.go:3076
 }
 
 func gpu_sqrt(x_ float32) float32 {
-	/*line arithmetic.go:118*/ return float32(math.Sqrt(float64(x_)))
-//line kernels_tandem.go:2834
+	/*line arithmetic.go:119*/ return float32(math.Sqrt(float64(x_)))
+//line kernels_tandem.go:3081
 }
 
 func gpu_sqrt_(x_ float64) float64 {
-	/*line arithmetic.go:118*/ return math.Sqrt(x_)
-//line kernels_tandem.go:2839
+	/*line arithmetic.go:119*/ return math.Sqrt(x_)
+//line kernels_tandem.go:3086
 }
 
 func gpu_quo(x_ int32, y_ int32) int32 {
-	/*line arithmetic.go:128*/ if y_ == int32(0) {
+	/*line arithmetic.go:129*/ if y_ == int32(0) {
 		return int32(0)
 	}
 	return support.Div(x_, y_)
-//line kernels_tandem.go:2847
+//line kernels_tandem.go:3094
 }
 
 func gpu_rem(x_ int32, y_ int32) int32 {
-	/*line arithmetic.go:141*/ if y_ == int32(0) {
+	/*line arithmetic.go:142*/ if y_ == int32(0) {
 		return int32(0)
 	}
 	return support.Rem(x_, y_)
-//line kernels_tandem.go:2855
+//line kernels_tandem.go:3102
 }
 
 func gpu_bitAnd(x_ int32, y_ int32) int32 {
-	/*line arithmetic.go:153*/ return x_ & y_
-//line kernels_tandem.go:2860
+	/*line arithmetic.go:154*/ return x_ & y_
+//line kernels_tandem.go:3107
 }
 
 func gpu_bitOr(x_ int32, y_ int32) int32 {
-	/*line arithmetic.go:161*/ return x_ | y_
-//line kernels_tandem.go:2865
+	/*line arithmetic.go:162*/ return x_ | y_
+//line kernels_tandem.go:3112
 }
 
 func gpu_bitXor(x_ int32, y_ int32) int32 {
-	/*line arithmetic.go:169*/ return x_ ^ y_
-//line kernels_tandem.go:2870
+	/*line arithmetic.go:170*/ return x_ ^ y_
+//line kernels_tandem.go:3117
 }
 
 func gpu_shiftLeft(x_ int32, y_ int32) int32 {
-	/*line arithmetic.go:177*/ return x_ << (uint64(uint32(y_)))
-//line kernels_tandem.go:2875
+	/*line arithmetic.go:178*/ return x_ << (uint64(uint32(y_)))
+//line kernels_tandem.go:3122
 }
 
 func gpu_shiftRight(x_ int32, y_ int32) int32 {
-	/*line arithmetic.go:185*/ return x_ >> (uint64(uint32(y_)))
-//line kernels_tandem.go:2880
+	/*line arithmetic.go:186*/ return x_ >> (uint64(uint32(y_)))
+//line kernels_tandem.go:3127
 }
 
 func gpu_same(x_ float32) float32 {
-	/*line array.go:84*/ return x_
-//line kernels_tandem.go:2885
+	/*line array.go:85*/ return x_
+//line kernels_tandem.go:3132
 }
 
 func gpu_same_(x_ float64) float64 {
-	/*line array.go:84*/ return x_
-//line kernels_tandem.go:2890
+	/*line array.go:85*/ return x_
+//line kernels_tandem.go:3137
 }
 
 func gpu_same__(x_ int32) int32 {
-	/*line array.go:84*/ return x_
-//line kernels_tandem.go:2895
+	/*line array.go:85*/ return x_
+//line kernels_tandem.go:3142
 }
 
 func gpu_same___(x_ bool) bool {
-	/*line array.go:84*/ return x_
-//line kernels_tandem.go:2900
+	/*line array.go:85*/ return x_
+//line kernels_tandem.go:3147
 }
 
 func gpu_same____(x_ uint16) uint16 {
-	/*line array.go:84*/ return x_
-//line kernels_tandem.go:2905
+	/*line array.go:85*/ return x_
+//line kernels_tandem.go:3152
 }
 
 func gpu_same_____(x_ uint16) uint16 {
-	/*line array.go:84*/ return x_
-//line kernels_tandem.go:2910
+	/*line array.go:85*/ return x_
+//line kernels_tandem.go:3157
 }
 
 func gpu_same______(x_ int8) int8 {
-	/*line array.go:84*/ return x_
-//line kernels_tandem.go:2915
+	/*line array.go:85*/ return x_
+//line kernels_tandem.go:3162
 }
 
 func gpu_same_______(x_ int16) int16 {
-	/*line array.go:84*/ return x_
-//line kernels_tandem.go:2920
+	/*line array.go:85*/ return x_
+//line kernels_tandem.go:3167
 }
 
 func gpu_same________(x_ int64) int64 {
-	/*line array.go:84*/ return x_
-//line kernels_tandem.go:2925
+	/*line array.go:85*/ return x_
+//line kernels_tandem.go:3172
 }
 
 func gpu_same_________(x_ uint8) uint8 {
-	/*line array.go:84*/ return x_
-//line kernels_tandem.go:2930
+	/*line array.go:85*/ return x_
+//line kernels_tandem.go:3177
 }
 
 func gpu_same__________(x_ uint16) uint16 {
-	/*line array.go:84*/ return x_
-//line kernels_tandem.go:2935
+	/*line array.go:85*/ return x_
+//line kernels_tandem.go:3182
 }
 
 func gpu_same___________(x_ uint32) uint32 {
-	/*line array.go:84*/ return x_
-//line kernels_tandem.go:2940
+	/*line array.go:85*/ return x_
+//line kernels_tandem.go:3187
 }
 
 func gpu_same____________(x_ uint64) uint64 {
-	/*line array.go:84*/ return x_
-//line kernels_tandem.go:2945
+	/*line array.go:85*/ return x_
+//line kernels_tandem.go:3192
 }
 
 func gpu_less(x_ float32, y_ float32) bool {
 	/*line compare.go:17*/ return x_ < y_
-//line kernels_tandem.go:2950
+//line kernels_tandem.go:3197
 }
 
 func gpu_less_(x_ float64, y_ float64) bool {
 	/*line compare.go:17*/ return x_ < y_
-//line kernels_tandem.go:2955
+//line kernels_tandem.go:3202
 }
 
 func gpu_less__(x_ int32, y_ int32) bool {
 	/*line compare.go:17*/ return x_ < y_
-//line kernels_tandem.go:2960
+//line kernels_tandem.go:3207
 }
 
 func gpu_lessEqual(x_ float32, y_ float32) bool {
 	/*line compare.go:25*/ return x_ <= y_
-//line kernels_tandem.go:2965
+//line kernels_tandem.go:3212
 }
 
 func gpu_lessEqual_(x_ float64, y_ float64) bool {
 	/*line compare.go:25*/ return x_ <= y_
-//line kernels_tandem.go:2970
+//line kernels_tandem.go:3217
 }
 
 func gpu_lessEqual__(x_ int32, y_ int32) bool {
 	/*line compare.go:25*/ return x_ <= y_
-//line kernels_tandem.go:2975
+//line kernels_tandem.go:3222
 }
 
 func gpu_equals(x_ float32, y_ float32) bool {
 	/*line compare.go:33*/ return x_ == y_
-//line kernels_tandem.go:2980
+//line kernels_tandem.go:3227
 }
 
 func gpu_equals_(x_ float64, y_ float64) bool {
 	/*line compare.go:33*/ return x_ == y_
-//line kernels_tandem.go:2985
+//line kernels_tandem.go:3232
 }
 
 func gpu_equals__(x_ int32, y_ int32) bool {
 	/*line compare.go:33*/ return x_ == y_
-//line kernels_tandem.go:2990
+//line kernels_tandem.go:3237
 }
 
 func gpu_equals___(x_ bool, y_ bool) bool {
 	/*line compare.go:33*/ return x_ == y_
-//line kernels_tandem.go:2995
+//line kernels_tandem.go:3242
 }
 
 func gpu_notEqual(x_ float32, y_ float32) bool {
 	/*line compare.go:41*/ return x_ != y_
-//line kernels_tandem.go:3000
+//line kernels_tandem.go:3247
 }
 
 func gpu_notEqual_(x_ float64, y_ float64) bool {
 	/*line compare.go:41*/ return x_ != y_
-//line kernels_tandem.go:3005
+//line kernels_tandem.go:3252
 }
 
 func gpu_notEqual__(x_ int32, y_ int32) bool {
 	/*line compare.go:41*/ return x_ != y_
-//line kernels_tandem.go:3010
+//line kernels_tandem.go:3257
 }
 
 func gpu_notEqual___(x_ bool, y_ bool) bool {
 	/*line compare.go:41*/ return x_ != y_
-//line kernels_tandem.go:3015
+//line kernels_tandem.go:3262
 }
 
 func gpu_isNaN(x_ float32) bool {
 	/*line compare.go:59*/ return x_ != x_
-//line kernels_tandem.go:3020
+//line kernels_tandem.go:3267
 }
 
 func gpu_isNaN_(x_ float64) bool {
 	/*line compare.go:59*/ return x_ != x_
-//line kernels_tandem.go:3025
+//line kernels_tandem.go:3272
 }
 
 func gpu_isFinite(x_ float32) bool {
 	/*line compare.go:67*/ return (x_ - x_) == float32(0)
-//line kernels_tandem.go:3030
+//line kernels_tandem.go:3277
 }
 
 func gpu_isFinite_(x_ float64) bool {
 	/*line compare.go:67*/ return (x_ - x_) == float64(0)
-//line kernels_tandem.go:3035
+//line kernels_tandem.go:3282
 }
 
 func gpu_and(x_ bool, y_ bool) bool {
 	/*line compare.go:75*/ return x_ && y_
-//line kernels_tandem.go:3040
+//line kernels_tandem.go:3287
 }
 
 func gpu_or(x_ bool, y_ bool) bool {
 	/*line compare.go:83*/ return x_ || y_
-//line kernels_tandem.go:3045
+//line kernels_tandem.go:3292
 }
 
 func gpu_where(x_ bool, y_ float32, z_ float32) float32 {
@@ -3049,7 +3296,7 @@ func gpu_where(x_ bool, y_ float32, z_ float32) float32 {
 		return y_
 	}
 	return z_
-//line kernels_tandem.go:3053
+//line kernels_tandem.go:3300
 }
 
 func gpu_where_(x_ bool, y_ float64, z_ float64) float64 {
@@ -3057,7 +3304,7 @@ func gpu_where_(x_ bool, y_ float64, z_ float64) float64 {
 		return y_
 	}
 	return z_
-//line kernels_tandem.go:3061
+//line kernels_tandem.go:3308
 }
 
 func gpu_where__(x_ bool, y_ int32, z_ int32) int32 {
@@ -3065,699 +3312,779 @@ func gpu_where__(x_ bool, y_ int32, z_ int32) int32 {
 		return y_
 	}
 	return z_
-//line kernels_tandem.go:3069
+//line kernels_tandem.go:3316
+}
+
+func gpu_where___(x_ bool, y_ bool, z_ bool) bool {
+	/*line compare.go:102*/ if x_ {
+		return y_
+	}
+	return z_
+//line kernels_tandem.go:3324
+}
+
+func gpu_where____(x_ bool, y_ uint16, z_ uint16) uint16 {
+	/*line compare.go:102*/ if x_ {
+		return y_
+	}
+	return z_
+//line kernels_tandem.go:3332
+}
+
+func gpu_where_____(x_ bool, y_ uint16, z_ uint16) uint16 {
+	/*line compare.go:102*/ if x_ {
+		return y_
+	}
+	return z_
+//line kernels_tandem.go:3340
+}
+
+func gpu_where______(x_ bool, y_ int8, z_ int8) int8 {
+	/*line compare.go:102*/ if x_ {
+		return y_
+	}
+	return z_
+//line kernels_tandem.go:3348
+}
+
+func gpu_where_______(x_ bool, y_ int16, z_ int16) int16 {
+	/*line compare.go:102*/ if x_ {
+		return y_
+	}
+	return z_
+//line kernels_tandem.go:3356
+}
+
+func gpu_where________(x_ bool, y_ int64, z_ int64) int64 {
+	/*line compare.go:102*/ if x_ {
+		return y_
+	}
+	return z_
+//line kernels_tandem.go:3364
+}
+
+func gpu_where_________(x_ bool, y_ uint8, z_ uint8) uint8 {
+	/*line compare.go:102*/ if x_ {
+		return y_
+	}
+	return z_
+//line kernels_tandem.go:3372
+}
+
+func gpu_where__________(x_ bool, y_ uint16, z_ uint16) uint16 {
+	/*line compare.go:102*/ if x_ {
+		return y_
+	}
+	return z_
+//line kernels_tandem.go:3380
+}
+
+func gpu_where___________(x_ bool, y_ uint32, z_ uint32) uint32 {
+	/*line compare.go:102*/ if x_ {
+		return y_
+	}
+	return z_
+//line kernels_tandem.go:3388
+}
+
+func gpu_where____________(x_ bool, y_ uint64, z_ uint64) uint64 {
+	/*line compare.go:102*/ if x_ {
+		return y_
+	}
+	return z_
+//line kernels_tandem.go:3396
 }
 
 func gpu_near(x_ float32, y_ float32, rtol_ float32, atol_ float32) bool {
-	/*line compare.go:128*/ most_ := atol_ + float32(rtol_*gpu_abs(y_))
+	/*line compare.go:133*/ most_ := atol_ + float32(rtol_*gpu_abs(y_))
 	return (x_ == y_) || ((gpu_abs(x_-y_) <= most_) && ((y_ - y_) == float32(0)))
-//line kernels_tandem.go:3075
+//line kernels_tandem.go:3402
 }
 
 func gpu_near_(x_ float64, y_ float64, rtol_ float64, atol_ float64) bool {
-	/*line compare.go:128*/ most_ := atol_ + float64(rtol_*gpu_abs_(y_))
+	/*line compare.go:133*/ most_ := atol_ + float64(rtol_*gpu_abs_(y_))
 	return (x_ == y_) || ((gpu_abs_(x_-y_) <= most_) && ((y_ - y_) == float64(0)))
-//line kernels_tandem.go:3081
+//line kernels_tandem.go:3408
 }
 
 func gpu_toBool(x_ uint8) bool {
 	/*line convert.go:140*/ return x_ != uint8(0)
-//line kernels_tandem.go:3086
+//line kernels_tandem.go:3413
 }
 
 func gpu_toBool_(x_ uint16) bool {
 	/*line convert.go:140*/ return x_ != uint16(0)
-//line kernels_tandem.go:3091
+//line kernels_tandem.go:3418
 }
 
 func gpu_toBool__(x_ uint32) bool {
 	/*line convert.go:140*/ return x_ != uint32(0)
-//line kernels_tandem.go:3096
+//line kernels_tandem.go:3423
 }
 
 func gpu_toBool___(x_ uint64) bool {
 	/*line convert.go:140*/ return x_ != uint64(0)
-//line kernels_tandem.go:3101
+//line kernels_tandem.go:3428
 }
 
 func gpu_toBool____(x_ float32) bool {
 	/*line convert.go:140*/ return x_ != float32(0)
-//line kernels_tandem.go:3106
+//line kernels_tandem.go:3433
 }
 
 func gpu_toBool_____(x_ float64) bool {
 	/*line convert.go:140*/ return x_ != float64(0)
-//line kernels_tandem.go:3111
+//line kernels_tandem.go:3438
 }
 
 func gpu_toInt8(x_ float32) int8 {
 	/*line convert.go:143*/ return support.Int[int8](x_)
-//line kernels_tandem.go:3116
+//line kernels_tandem.go:3443
 }
 
 func gpu_toInt8_(x_ float64) int8 {
 	/*line convert.go:143*/ return support.Int[int8](x_)
-//line kernels_tandem.go:3121
+//line kernels_tandem.go:3448
 }
 
 func gpu_toInt16(x_ float32) int16 {
 	/*line convert.go:146*/ return support.Int[int16](x_)
-//line kernels_tandem.go:3126
+//line kernels_tandem.go:3453
 }
 
 func gpu_toInt16_(x_ float64) int16 {
 	/*line convert.go:146*/ return support.Int[int16](x_)
-//line kernels_tandem.go:3131
+//line kernels_tandem.go:3458
 }
 
 func gpu_toInt32(x_ float32) int32 {
 	/*line convert.go:149*/ return support.Int[int32](x_)
-//line kernels_tandem.go:3136
+//line kernels_tandem.go:3463
 }
 
 func gpu_toInt32_(x_ float64) int32 {
 	/*line convert.go:149*/ return support.Int[int32](x_)
-//line kernels_tandem.go:3141
+//line kernels_tandem.go:3468
 }
 
 func gpu_toInt64(x_ float32) int64 {
 	/*line convert.go:152*/ return support.Int[int64](x_)
-//line kernels_tandem.go:3146
+//line kernels_tandem.go:3473
 }
 
 func gpu_toInt64_(x_ float64) int64 {
 	/*line convert.go:152*/ return support.Int[int64](x_)
-//line kernels_tandem.go:3151
+//line kernels_tandem.go:3478
 }
 
 func gpu_toUint8(x_ float32) uint8 {
 	/*line convert.go:155*/ return support.Int[uint8](x_)
-//line kernels_tandem.go:3156
+//line kernels_tandem.go:3483
 }
 
 func gpu_toUint8_(x_ float64) uint8 {
 	/*line convert.go:155*/ return support.Int[uint8](x_)
-//line kernels_tandem.go:3161
+//line kernels_tandem.go:3488
 }
 
 func gpu_toUint8__(x_ uint16) uint8 {
 	/*line convert.go:155*/ return uint8(x_)
-//line kernels_tandem.go:3166
+//line kernels_tandem.go:3493
 }
 
 func gpu_toUint8___(x_ uint32) uint8 {
 	/*line convert.go:155*/ return uint8(x_)
-//line kernels_tandem.go:3171
+//line kernels_tandem.go:3498
 }
 
 func gpu_toUint8____(x_ uint64) uint8 {
 	/*line convert.go:155*/ return uint8(x_)
-//line kernels_tandem.go:3176
+//line kernels_tandem.go:3503
 }
 
 func gpu_toUint16(x_ float32) uint16 {
 	/*line convert.go:158*/ return support.Int[uint16](x_)
-//line kernels_tandem.go:3181
+//line kernels_tandem.go:3508
 }
 
 func gpu_toUint16_(x_ float64) uint16 {
 	/*line convert.go:158*/ return support.Int[uint16](x_)
-//line kernels_tandem.go:3186
+//line kernels_tandem.go:3513
 }
 
 func gpu_toUint16__(x_ int8) uint16 {
 	/*line convert.go:158*/ return uint16(x_)
-//line kernels_tandem.go:3191
+//line kernels_tandem.go:3518
 }
 
 func gpu_toUint16___(x_ uint8) uint16 {
 	/*line convert.go:158*/ return uint16(x_)
-//line kernels_tandem.go:3196
+//line kernels_tandem.go:3523
 }
 
 func gpu_toUint16____(x_ uint32) uint16 {
 	/*line convert.go:158*/ return uint16(x_)
-//line kernels_tandem.go:3201
+//line kernels_tandem.go:3528
 }
 
 func gpu_toUint16_____(x_ uint64) uint16 {
 	/*line convert.go:158*/ return uint16(x_)
-//line kernels_tandem.go:3206
+//line kernels_tandem.go:3533
 }
 
 func gpu_toUint32(x_ float32) uint32 {
 	/*line convert.go:161*/ return support.Int[uint32](x_)
-//line kernels_tandem.go:3211
+//line kernels_tandem.go:3538
 }
 
 func gpu_toUint32_(x_ float64) uint32 {
 	/*line convert.go:161*/ return support.Int[uint32](x_)
-//line kernels_tandem.go:3216
+//line kernels_tandem.go:3543
 }
 
 func gpu_toUint32__(x_ int8) uint32 {
 	/*line convert.go:161*/ return uint32(x_)
-//line kernels_tandem.go:3221
+//line kernels_tandem.go:3548
 }
 
 func gpu_toUint32___(x_ uint8) uint32 {
 	/*line convert.go:161*/ return uint32(x_)
-//line kernels_tandem.go:3226
+//line kernels_tandem.go:3553
 }
 
 func gpu_toUint32____(x_ int16) uint32 {
 	/*line convert.go:161*/ return uint32(x_)
-//line kernels_tandem.go:3231
+//line kernels_tandem.go:3558
 }
 
 func gpu_toUint32_____(x_ uint16) uint32 {
 	/*line convert.go:161*/ return uint32(x_)
-//line kernels_tandem.go:3236
+//line kernels_tandem.go:3563
 }
 
 func gpu_toUint32______(x_ uint64) uint32 {
 	/*line convert.go:161*/ return uint32(x_)
-//line kernels_tandem.go:3241
+//line kernels_tandem.go:3568
 }
 
 func gpu_toUint64(x_ float32) uint64 {
 	/*line convert.go:164*/ return support.Int[uint64](x_)
-//line kernels_tandem.go:3246
+//line kernels_tandem.go:3573
 }
 
 func gpu_toUint64_(x_ float64) uint64 {
 	/*line convert.go:164*/ return support.Int[uint64](x_)
-//line kernels_tandem.go:3251
+//line kernels_tandem.go:3578
 }
 
 func gpu_toUint64__(x_ int8) uint64 {
 	/*line convert.go:164*/ return uint64(x_)
-//line kernels_tandem.go:3256
+//line kernels_tandem.go:3583
 }
 
 func gpu_toUint64___(x_ uint8) uint64 {
 	/*line convert.go:164*/ return uint64(x_)
-//line kernels_tandem.go:3261
+//line kernels_tandem.go:3588
 }
 
 func gpu_toUint64____(x_ int16) uint64 {
 	/*line convert.go:164*/ return uint64(x_)
-//line kernels_tandem.go:3266
+//line kernels_tandem.go:3593
 }
 
 func gpu_toUint64_____(x_ uint16) uint64 {
 	/*line convert.go:164*/ return uint64(x_)
-//line kernels_tandem.go:3271
+//line kernels_tandem.go:3598
 }
 
 func gpu_toUint64______(x_ int32) uint64 {
 	/*line convert.go:164*/ return uint64(x_)
-//line kernels_tandem.go:3276
+//line kernels_tandem.go:3603
 }
 
 func gpu_toUint64_______(x_ uint32) uint64 {
 	/*line convert.go:164*/ return uint64(x_)
-//line kernels_tandem.go:3281
+//line kernels_tandem.go:3608
 }
 
 func gpu_toFloat32(x_ float64) float32 {
 	/*line convert.go:167*/ return float32(x_)
-//line kernels_tandem.go:3286
+//line kernels_tandem.go:3613
 }
 
 func gpu_toFloat32_(x_ int8) float32 {
 	/*line convert.go:167*/ return float32(x_)
-//line kernels_tandem.go:3291
+//line kernels_tandem.go:3618
 }
 
 func gpu_toFloat32__(x_ int16) float32 {
 	/*line convert.go:167*/ return float32(x_)
-//line kernels_tandem.go:3296
+//line kernels_tandem.go:3623
 }
 
 func gpu_toFloat32___(x_ int32) float32 {
 	/*line convert.go:167*/ return float32(x_)
-//line kernels_tandem.go:3301
+//line kernels_tandem.go:3628
 }
 
 func gpu_toFloat32____(x_ int64) float32 {
 	/*line convert.go:167*/ return float32(x_)
-//line kernels_tandem.go:3306
+//line kernels_tandem.go:3633
 }
 
 func gpu_toFloat32_____(x_ uint8) float32 {
 	/*line convert.go:167*/ return float32(x_)
-//line kernels_tandem.go:3311
+//line kernels_tandem.go:3638
 }
 
 func gpu_toFloat32______(x_ uint16) float32 {
 	/*line convert.go:167*/ return float32(x_)
-//line kernels_tandem.go:3316
+//line kernels_tandem.go:3643
 }
 
 func gpu_toFloat32_______(x_ uint32) float32 {
 	/*line convert.go:167*/ return float32(x_)
-//line kernels_tandem.go:3321
+//line kernels_tandem.go:3648
 }
 
 func gpu_toFloat32________(x_ uint64) float32 {
 	/*line convert.go:167*/ return float32(x_)
-//line kernels_tandem.go:3326
+//line kernels_tandem.go:3653
 }
 
 func gpu_toFloat64(x_ float32) float64 {
 	/*line convert.go:170*/ return float64(x_)
-//line kernels_tandem.go:3331
+//line kernels_tandem.go:3658
 }
 
 func gpu_toFloat64_(x_ int8) float64 {
 	/*line convert.go:170*/ return float64(x_)
-//line kernels_tandem.go:3336
+//line kernels_tandem.go:3663
 }
 
 func gpu_toFloat64__(x_ int16) float64 {
 	/*line convert.go:170*/ return float64(x_)
-//line kernels_tandem.go:3341
+//line kernels_tandem.go:3668
 }
 
 func gpu_toFloat64___(x_ int32) float64 {
 	/*line convert.go:170*/ return float64(x_)
-//line kernels_tandem.go:3346
+//line kernels_tandem.go:3673
 }
 
 func gpu_toFloat64____(x_ int64) float64 {
 	/*line convert.go:170*/ return float64(x_)
-//line kernels_tandem.go:3351
+//line kernels_tandem.go:3678
 }
 
 func gpu_toFloat64_____(x_ uint8) float64 {
 	/*line convert.go:170*/ return float64(x_)
-//line kernels_tandem.go:3356
+//line kernels_tandem.go:3683
 }
 
 func gpu_toFloat64______(x_ uint16) float64 {
 	/*line convert.go:170*/ return float64(x_)
-//line kernels_tandem.go:3361
+//line kernels_tandem.go:3688
 }
 
 func gpu_toFloat64_______(x_ uint32) float64 {
 	/*line convert.go:170*/ return float64(x_)
-//line kernels_tandem.go:3366
+//line kernels_tandem.go:3693
 }
 
 func gpu_toFloat64________(x_ uint64) float64 {
 	/*line convert.go:170*/ return float64(x_)
-//line kernels_tandem.go:3371
+//line kernels_tandem.go:3698
 }
 
 func gpu_widenFloat16(x_ uint16) float32 {
 	/*line convert.go:173*/ return gpu_Float32(x_)
-//line kernels_tandem.go:3376
+//line kernels_tandem.go:3703
 }
 
 func gpu_widenBFloat16(x_ uint16) float32 {
 	/*line convert.go:176*/ return gpu_Float32_(x_)
-//line kernels_tandem.go:3381
+//line kernels_tandem.go:3708
 }
 
 func gpu_toFloat16(x_ float32) uint16 {
 	/*line convert.go:179*/ return gpu_ToFloat16(x_)
-//line kernels_tandem.go:3386
+//line kernels_tandem.go:3713
 }
 
 func gpu_toBFloat16(x_ float32) uint16 {
 	/*line convert.go:182*/ return gpu_ToBFloat16(x_)
-//line kernels_tandem.go:3391
+//line kernels_tandem.go:3718
 }
 
 func gpu_doubleToFloat16(x_ float64) uint16 {
 	/*line convert.go:185*/ return gpu_ToFloat16(gpu_odd(x_))
-//line kernels_tandem.go:3396
+//line kernels_tandem.go:3723
 }
 
 func gpu_doubleToBFloat16(x_ float64) uint16 {
 	/*line convert.go:188*/ return gpu_ToBFloat16(gpu_odd(x_))
-//line kernels_tandem.go:3401
+//line kernels_tandem.go:3728
 }
 
 func gpu_exp(x_ float32) float32 {
 	/*line elementary.go:14*/ return f32.Exp(x_)
-//line kernels_tandem.go:3406
+//line kernels_tandem.go:3733
 }
 
 func gpu_exp_(x_ float64) float64 {
 	/*line elementary.go:14*/ return rmath.Exp(x_)
-//line kernels_tandem.go:3411
+//line kernels_tandem.go:3738
 }
 
 func gpu_exp2(x_ float32) float32 {
 	/*line elementary.go:22*/ return f32.Exp2(x_)
-//line kernels_tandem.go:3416
+//line kernels_tandem.go:3743
 }
 
 func gpu_exp2_(x_ float64) float64 {
 	/*line elementary.go:22*/ return rmath.Exp2(x_)
-//line kernels_tandem.go:3421
+//line kernels_tandem.go:3748
 }
 
 func gpu_expm1(x_ float32) float32 {
 	/*line elementary.go:30*/ return f32.Expm1(x_)
-//line kernels_tandem.go:3426
+//line kernels_tandem.go:3753
 }
 
 func gpu_expm1_(x_ float64) float64 {
 	/*line elementary.go:30*/ return rmath.Expm1(x_)
-//line kernels_tandem.go:3431
+//line kernels_tandem.go:3758
 }
 
 func gpu_log(x_ float32) float32 {
 	/*line elementary.go:38*/ return f32.Log(x_)
-//line kernels_tandem.go:3436
+//line kernels_tandem.go:3763
 }
 
 func gpu_log_(x_ float64) float64 {
 	/*line elementary.go:38*/ return rmath.Log(x_)
-//line kernels_tandem.go:3441
+//line kernels_tandem.go:3768
 }
 
 func gpu_log2(x_ float32) float32 {
 	/*line elementary.go:46*/ return f32.Log2(x_)
-//line kernels_tandem.go:3446
+//line kernels_tandem.go:3773
 }
 
 func gpu_log2_(x_ float64) float64 {
 	/*line elementary.go:46*/ return rmath.Log2(x_)
-//line kernels_tandem.go:3451
+//line kernels_tandem.go:3778
 }
 
 func gpu_log10(x_ float32) float32 {
 	/*line elementary.go:54*/ return f32.Log10(x_)
-//line kernels_tandem.go:3456
+//line kernels_tandem.go:3783
 }
 
 func gpu_log10_(x_ float64) float64 {
 	/*line elementary.go:54*/ return rmath.Log10(x_)
-//line kernels_tandem.go:3461
+//line kernels_tandem.go:3788
 }
 
 func gpu_log1p(x_ float32) float32 {
 	/*line elementary.go:62*/ return f32.Log1p(x_)
-//line kernels_tandem.go:3466
+//line kernels_tandem.go:3793
 }
 
 func gpu_log1p_(x_ float64) float64 {
 	/*line elementary.go:62*/ return rmath.Log1p(x_)
-//line kernels_tandem.go:3471
+//line kernels_tandem.go:3798
 }
 
 func gpu_sin(x_ float32) float32 {
 	/*line elementary.go:70*/ return f32.Sin(x_)
-//line kernels_tandem.go:3476
+//line kernels_tandem.go:3803
 }
 
 func gpu_sin_(x_ float64) float64 {
 	/*line elementary.go:70*/ return rmath.Sin(x_)
-//line kernels_tandem.go:3481
+//line kernels_tandem.go:3808
 }
 
 func gpu_cos(x_ float32) float32 {
 	/*line elementary.go:78*/ return f32.Cos(x_)
-//line kernels_tandem.go:3486
+//line kernels_tandem.go:3813
 }
 
 func gpu_cos_(x_ float64) float64 {
 	/*line elementary.go:78*/ return rmath.Cos(x_)
-//line kernels_tandem.go:3491
+//line kernels_tandem.go:3818
 }
 
 func gpu_tan(x_ float32) float32 {
 	/*line elementary.go:86*/ return f32.Tan(x_)
-//line kernels_tandem.go:3496
+//line kernels_tandem.go:3823
 }
 
 func gpu_tan_(x_ float64) float64 {
 	/*line elementary.go:86*/ return rmath.Tan(x_)
-//line kernels_tandem.go:3501
+//line kernels_tandem.go:3828
 }
 
 func gpu_sinPi(x_ float32) float32 {
 	/*line elementary.go:94*/ return f32.SinPi(x_)
-//line kernels_tandem.go:3506
+//line kernels_tandem.go:3833
 }
 
 func gpu_sinPi_(x_ float64) float64 {
 	/*line elementary.go:94*/ return rmath.SinPi(x_)
-//line kernels_tandem.go:3511
+//line kernels_tandem.go:3838
 }
 
 func gpu_cosPi(x_ float32) float32 {
 	/*line elementary.go:102*/ return f32.CosPi(x_)
-//line kernels_tandem.go:3516
+//line kernels_tandem.go:3843
 }
 
 func gpu_cosPi_(x_ float64) float64 {
 	/*line elementary.go:102*/ return rmath.CosPi(x_)
-//line kernels_tandem.go:3521
+//line kernels_tandem.go:3848
 }
 
 func gpu_asin(x_ float32) float32 {
 	/*line elementary.go:110*/ return f32.Asin(x_)
-//line kernels_tandem.go:3526
+//line kernels_tandem.go:3853
 }
 
 func gpu_asin_(x_ float64) float64 {
 	/*line elementary.go:110*/ return rmath.Asin(x_)
-//line kernels_tandem.go:3531
+//line kernels_tandem.go:3858
 }
 
 func gpu_acos(x_ float32) float32 {
 	/*line elementary.go:118*/ return f32.Acos(x_)
-//line kernels_tandem.go:3536
+//line kernels_tandem.go:3863
 }
 
 func gpu_acos_(x_ float64) float64 {
 	/*line elementary.go:118*/ return rmath.Acos(x_)
-//line kernels_tandem.go:3541
+//line kernels_tandem.go:3868
 }
 
 func gpu_atan(x_ float32) float32 {
 	/*line elementary.go:126*/ return f32.Atan(x_)
-//line kernels_tandem.go:3546
+//line kernels_tandem.go:3873
 }
 
 func gpu_atan_(x_ float64) float64 {
 	/*line elementary.go:126*/ return rmath.Atan(x_)
-//line kernels_tandem.go:3551
+//line kernels_tandem.go:3878
 }
 
 func gpu_sinh(x_ float32) float32 {
 	/*line elementary.go:134*/ return f32.Sinh(x_)
-//line kernels_tandem.go:3556
+//line kernels_tandem.go:3883
 }
 
 func gpu_sinh_(x_ float64) float64 {
 	/*line elementary.go:134*/ return rmath.Sinh(x_)
-//line kernels_tandem.go:3561
+//line kernels_tandem.go:3888
 }
 
 func gpu_cosh(x_ float32) float32 {
 	/*line elementary.go:142*/ return f32.Cosh(x_)
-//line kernels_tandem.go:3566
+//line kernels_tandem.go:3893
 }
 
 func gpu_cosh_(x_ float64) float64 {
 	/*line elementary.go:142*/ return rmath.Cosh(x_)
-//line kernels_tandem.go:3571
+//line kernels_tandem.go:3898
 }
 
 func gpu_tanh(x_ float32) float32 {
 	/*line elementary.go:150*/ return f32.Tanh(x_)
-//line kernels_tandem.go:3576
+//line kernels_tandem.go:3903
 }
 
 func gpu_tanh_(x_ float64) float64 {
 	/*line elementary.go:150*/ return rmath.Tanh(x_)
-//line kernels_tandem.go:3581
+//line kernels_tandem.go:3908
 }
 
 func gpu_asinh(x_ float32) float32 {
 	/*line elementary.go:158*/ return f32.Asinh(x_)
-//line kernels_tandem.go:3586
+//line kernels_tandem.go:3913
 }
 
 func gpu_asinh_(x_ float64) float64 {
 	/*line elementary.go:158*/ return rmath.Asinh(x_)
-//line kernels_tandem.go:3591
+//line kernels_tandem.go:3918
 }
 
 func gpu_acosh(x_ float32) float32 {
 	/*line elementary.go:166*/ return f32.Acosh(x_)
-//line kernels_tandem.go:3596
+//line kernels_tandem.go:3923
 }
 
 func gpu_acosh_(x_ float64) float64 {
 	/*line elementary.go:166*/ return rmath.Acosh(x_)
-//line kernels_tandem.go:3601
+//line kernels_tandem.go:3928
 }
 
 func gpu_atanh(x_ float32) float32 {
 	/*line elementary.go:174*/ return f32.Atanh(x_)
-//line kernels_tandem.go:3606
+//line kernels_tandem.go:3933
 }
 
 func gpu_atanh_(x_ float64) float64 {
 	/*line elementary.go:174*/ return rmath.Atanh(x_)
-//line kernels_tandem.go:3611
+//line kernels_tandem.go:3938
 }
 
 func gpu_cbrt(x_ float32) float32 {
 	/*line elementary.go:182*/ return f32.Cbrt(x_)
-//line kernels_tandem.go:3616
+//line kernels_tandem.go:3943
 }
 
 func gpu_cbrt_(x_ float64) float64 {
 	/*line elementary.go:182*/ return rmath.Cbrt(x_)
-//line kernels_tandem.go:3621
+//line kernels_tandem.go:3948
 }
 
 func gpu_rsqrt(x_ float32) float32 {
 	/*line elementary.go:190*/ return f32.Rsqrt(x_)
-//line kernels_tandem.go:3626
+//line kernels_tandem.go:3953
 }
 
 func gpu_rsqrt_(x_ float64) float64 {
 	/*line elementary.go:190*/ return rmath.Rsqrt(x_)
-//line kernels_tandem.go:3631
+//line kernels_tandem.go:3958
 }
 
 func gpu_erf(x_ float32) float32 {
 	/*line elementary.go:198*/ return f32.Erf(x_)
-//line kernels_tandem.go:3636
+//line kernels_tandem.go:3963
 }
 
 func gpu_erf_(x_ float64) float64 {
 	/*line elementary.go:198*/ return rmath.Erf(x_)
-//line kernels_tandem.go:3641
+//line kernels_tandem.go:3968
 }
 
 func gpu_erfc(x_ float32) float32 {
 	/*line elementary.go:206*/ return f32.Erfc(x_)
-//line kernels_tandem.go:3646
+//line kernels_tandem.go:3973
 }
 
 func gpu_erfc_(x_ float64) float64 {
 	/*line elementary.go:206*/ return rmath.Erfc(x_)
-//line kernels_tandem.go:3651
+//line kernels_tandem.go:3978
 }
 
 func gpu_sigmoid(x_ float32) float32 {
 	/*line elementary.go:214*/ return f32.Sigmoid(x_)
-//line kernels_tandem.go:3656
+//line kernels_tandem.go:3983
 }
 
 func gpu_sigmoid_(x_ float64) float64 {
 	/*line elementary.go:214*/ return rmath.Sigmoid(x_)
-//line kernels_tandem.go:3661
+//line kernels_tandem.go:3988
 }
 
 func gpu_floor(x_ float32) float32 {
 	/*line elementary.go:222*/ return f32.Floor(x_)
-//line kernels_tandem.go:3666
+//line kernels_tandem.go:3993
 }
 
 func gpu_floor_(x_ float64) float64 {
 	/*line elementary.go:222*/ return rmath.Floor(x_)
-//line kernels_tandem.go:3671
+//line kernels_tandem.go:3998
 }
 
 func gpu_ceil(x_ float32) float32 {
 	/*line elementary.go:230*/ return f32.Ceil(x_)
-//line kernels_tandem.go:3676
+//line kernels_tandem.go:4003
 }
 
 func gpu_ceil_(x_ float64) float64 {
 	/*line elementary.go:230*/ return rmath.Ceil(x_)
-//line kernels_tandem.go:3681
+//line kernels_tandem.go:4008
 }
 
 func gpu_trunc(x_ float32) float32 {
 	/*line elementary.go:238*/ return f32.Trunc(x_)
-//line kernels_tandem.go:3686
+//line kernels_tandem.go:4013
 }
 
 func gpu_trunc_(x_ float64) float64 {
 	/*line elementary.go:238*/ return rmath.Trunc(x_)
-//line kernels_tandem.go:3691
+//line kernels_tandem.go:4018
 }
 
 func gpu_round(x_ float32) float32 {
 	/*line elementary.go:246*/ return f32.Round(x_)
-//line kernels_tandem.go:3696
+//line kernels_tandem.go:4023
 }
 
 func gpu_round_(x_ float64) float64 {
 	/*line elementary.go:246*/ return rmath.Round(x_)
-//line kernels_tandem.go:3701
+//line kernels_tandem.go:4028
 }
 
 func gpu_roundToEven(x_ float32) float32 {
 	/*line elementary.go:254*/ return f32.RoundToEven(x_)
-//line kernels_tandem.go:3706
+//line kernels_tandem.go:4033
 }
 
 func gpu_roundToEven_(x_ float64) float64 {
 	/*line elementary.go:254*/ return rmath.RoundToEven(x_)
-//line kernels_tandem.go:3711
+//line kernels_tandem.go:4038
 }
 
 func gpu_pow(x_ float32, y_ float32) float32 {
 	/*line elementary.go:262*/ return f32.Pow(x_, y_)
-//line kernels_tandem.go:3716
+//line kernels_tandem.go:4043
 }
 
 func gpu_pow_(x_ float64, y_ float64) float64 {
 	/*line elementary.go:262*/ return rmath.Pow(x_, y_)
-//line kernels_tandem.go:3721
+//line kernels_tandem.go:4048
 }
 
 func gpu_atan2(x_ float32, y_ float32) float32 {
 	/*line elementary.go:270*/ return f32.Atan2(x_, y_)
-//line kernels_tandem.go:3726
+//line kernels_tandem.go:4053
 }
 
 func gpu_atan2_(x_ float64, y_ float64) float64 {
 	/*line elementary.go:270*/ return rmath.Atan2(x_, y_)
-//line kernels_tandem.go:3731
+//line kernels_tandem.go:4058
 }
 
 func gpu_hypot(x_ float32, y_ float32) float32 {
 	/*line elementary.go:278*/ return f32.Hypot(x_, y_)
-//line kernels_tandem.go:3736
+//line kernels_tandem.go:4063
 }
 
 func gpu_hypot_(x_ float64, y_ float64) float64 {
 	/*line elementary.go:278*/ return rmath.Hypot(x_, y_)
-//line kernels_tandem.go:3741
+//line kernels_tandem.go:4068
 }
 
 func gpu_mod(x_ float32, y_ float32) float32 {
 	/*line elementary.go:286*/ return f32.Mod(x_, y_)
-//line kernels_tandem.go:3746
+//line kernels_tandem.go:4073
 }
 
 func gpu_mod_(x_ float64, y_ float64) float64 {
 	/*line elementary.go:286*/ return rmath.Mod(x_, y_)
-//line kernels_tandem.go:3751
+//line kernels_tandem.go:4078
 }
 
 func gpu_relu(x_ float32) float32 {
 	/*line elementary.go:294*/ return max(x_, float32(0))
-//line kernels_tandem.go:3756
+//line kernels_tandem.go:4083
 }
 
 func gpu_relu_(x_ float64) float64 {
 	/*line elementary.go:294*/ return max(x_, float64(0))
-//line kernels_tandem.go:3761
+//line kernels_tandem.go:4088
 }
 
 func gpu_leakyRelu(x_ float32, y_ float32) float32 {
@@ -3765,7 +4092,7 @@ func gpu_leakyRelu(x_ float32, y_ float32) float32 {
 		return float32(y_ * x_)
 	}
 	return x_
-//line kernels_tandem.go:3769
+//line kernels_tandem.go:4096
 }
 
 func gpu_leakyRelu_(x_ float64, y_ float64) float64 {
@@ -3773,37 +4100,37 @@ func gpu_leakyRelu_(x_ float64, y_ float64) float64 {
 		return float64(y_ * x_)
 	}
 	return x_
-//line kernels_tandem.go:3777
+//line kernels_tandem.go:4104
 }
 
 func gpu_softplus(x_ float32) float32 {
 	/*line elementary.go:315*/ return max(x_, float32(0)) + f32.Log1p(f32.Exp(-max(x_, -x_)))
-//line kernels_tandem.go:3782
+//line kernels_tandem.go:4109
 }
 
 func gpu_softplus_(x_ float64) float64 {
 	/*line elementary.go:315*/ return max(x_, float64(0)) + rmath.Log1p(rmath.Exp(-max(x_, -x_)))
-//line kernels_tandem.go:3787
+//line kernels_tandem.go:4114
 }
 
 func gpu_silu(x_ float32) float32 {
 	/*line elementary.go:323*/ return float32(x_ * f32.Sigmoid(x_))
-//line kernels_tandem.go:3792
+//line kernels_tandem.go:4119
 }
 
 func gpu_silu_(x_ float64) float64 {
 	/*line elementary.go:323*/ return float64(x_ * rmath.Sigmoid(x_))
-//line kernels_tandem.go:3797
+//line kernels_tandem.go:4124
 }
 
 func gpu_gelu(x_ float32) float32 {
 	/*line elementary.go:334*/ return float32((x_ / float32(2)) * f32.Erfc((-x_)/float32(1.4142135)))
-//line kernels_tandem.go:3802
+//line kernels_tandem.go:4129
 }
 
 func gpu_gelu_(x_ float64) float64 {
 	/*line elementary.go:334*/ return float64((x_ / float64(2)) * rmath.Erfc((-x_)/float64(1.4142135623730951)))
-//line kernels_tandem.go:3807
+//line kernels_tandem.go:4134
 }
 
 func gpu_floorDiv(x_ float32, y_ float32) float32 {
@@ -3823,7 +4150,7 @@ func gpu_floorDiv(x_ float32, y_ float32) float32 {
 		f_ = f_ + float32(1)
 	}
 	return f_
-//line kernels_tandem.go:3827
+//line kernels_tandem.go:4154
 }
 
 func gpu_floorDiv_(x_ float64, y_ float64) float64 {
@@ -3843,7 +4170,7 @@ func gpu_floorDiv_(x_ float64, y_ float64) float64 {
 		f_ = f_ + float64(1)
 	}
 	return f_
-//line kernels_tandem.go:3847
+//line kernels_tandem.go:4174
 }
 
 func gpu_floorMod(x_ float32, y_ float32) float32 {
@@ -3856,7 +4183,7 @@ func gpu_floorMod(x_ float32, y_ float32) float32 {
 		}
 	}
 	/*line floor.go:75*/ return m_
-//line kernels_tandem.go:3860
+//line kernels_tandem.go:4187
 }
 
 func gpu_floorMod_(x_ float64, y_ float64) float64 {
@@ -3869,7 +4196,7 @@ func gpu_floorMod_(x_ float64, y_ float64) float64 {
 		}
 	}
 	/*line floor.go:75*/ return m_
-//line kernels_tandem.go:3873
+//line kernels_tandem.go:4200
 }
 
 func gpu_floorQuo(x_ int32, y_ int32) int32 {
@@ -3878,7 +4205,7 @@ func gpu_floorQuo(x_ int32, y_ int32) int32 {
 		q_ = q_ - int32(1)
 	}
 	return q_
-//line kernels_tandem.go:3882
+//line kernels_tandem.go:4209
 }
 
 func gpu_floorRem(x_ int32, y_ int32) int32 {
@@ -3887,7 +4214,7 @@ func gpu_floorRem(x_ int32, y_ int32) int32 {
 		m_ = m_ + y_
 	}
 	return m_
-//line kernels_tandem.go:3891
+//line kernels_tandem.go:4218
 }
 
 func gpu_lower(x_ float32, i_ int32, j_ int32) float32 {
@@ -3895,7 +4222,7 @@ func gpu_lower(x_ float32, i_ int32, j_ int32) float32 {
 		return x_
 	}
 	return float32(0)
-//line kernels_tandem.go:3899
+//line kernels_tandem.go:4226
 }
 
 func gpu_lower_(x_ float64, i_ int32, j_ int32) float64 {
@@ -3903,7 +4230,7 @@ func gpu_lower_(x_ float64, i_ int32, j_ int32) float64 {
 		return x_
 	}
 	return float64(0)
-//line kernels_tandem.go:3907
+//line kernels_tandem.go:4234
 }
 
 func gpu_lower__(x_ int32, i_ int32, j_ int32) int32 {
@@ -3911,45 +4238,93 @@ func gpu_lower__(x_ int32, i_ int32, j_ int32) int32 {
 		return x_
 	}
 	return int32(0)
-//line kernels_tandem.go:3915
+//line kernels_tandem.go:4242
+}
+
+func gpu_fMax(x_ float32, y_ float32) float32 {
+	/*line nan.go:85*/ if x_ != x_ {
+		return y_
+	} else {
+		/*line nan.go:87*/ if y_ != y_ {
+			return x_
+		}
+	}
+	/*line nan.go:90*/ return max(x_, y_)
+//line kernels_tandem.go:4254
+}
+
+func gpu_fMax_(x_ float64, y_ float64) float64 {
+	/*line nan.go:85*/ if x_ != x_ {
+		return y_
+	} else {
+		/*line nan.go:87*/ if y_ != y_ {
+			return x_
+		}
+	}
+	/*line nan.go:90*/ return max(x_, y_)
+//line kernels_tandem.go:4266
+}
+
+func gpu_fMin(x_ float32, y_ float32) float32 {
+	/*line nan.go:101*/ if x_ != x_ {
+		return y_
+	} else {
+		/*line nan.go:103*/ if y_ != y_ {
+			return x_
+		}
+	}
+	/*line nan.go:106*/ return min(x_, y_)
+//line kernels_tandem.go:4278
+}
+
+func gpu_fMin_(x_ float64, y_ float64) float64 {
+	/*line nan.go:101*/ if x_ != x_ {
+		return y_
+	} else {
+		/*line nan.go:103*/ if y_ != y_ {
+			return x_
+		}
+	}
+	/*line nan.go:106*/ return min(x_, y_)
+//line kernels_tandem.go:4290
 }
 
 func gpu_between(x_ float32, y_ float32, f_ float64) float32 {
-	/*line sort.go:292*/ a_ := float64(x_)
-	/*line sort.go:292*/ b_ := float64(y_)
+	/*line sort.go:297*/ a_ := float64(x_)
+	/*line sort.go:297*/ b_ := float64(y_)
 	d_ := b_ - a_
-	/*line sort.go:295*/ if a_ == b_ {
+	/*line sort.go:300*/ if a_ == b_ {
 		return x_
 	} else {
-		/*line sort.go:297*/ if ((a_ <= float64(0)) && (b_ >= float64(0))) || (d_ > float64(1.7976931348623157e+308)) {
+		/*line sort.go:302*/ if ((a_ <= float64(0)) && (b_ >= float64(0))) || (d_ > float64(1.7976931348623157e+308)) {
 			return float32((float64((float64(1)-f_)*a_) + float64(f_*b_)))
 		} else {
-			/*line sort.go:299*/ if f_ < float64(0.5) {
+			/*line sort.go:304*/ if f_ < float64(0.5) {
 				return float32((a_ + float64(f_*d_)))
 			}
 		}
 	}
-	/*line sort.go:302*/ return float32(max(a_+(d_/float64(2)), b_-float64((float64(1)-f_)*d_)))
-//line kernels_tandem.go:3934
+	/*line sort.go:307*/ return float32(max(a_+(d_/float64(2)), b_-float64((float64(1)-f_)*d_)))
+//line kernels_tandem.go:4309
 }
 
 func gpu_between_(x_ float64, y_ float64, f_ float64) float64 {
-	/*line sort.go:292*/ a_ := x_
-	/*line sort.go:292*/ b_ := y_
+	/*line sort.go:297*/ a_ := x_
+	/*line sort.go:297*/ b_ := y_
 	d_ := b_ - a_
-	/*line sort.go:295*/ if a_ == b_ {
+	/*line sort.go:300*/ if a_ == b_ {
 		return x_
 	} else {
-		/*line sort.go:297*/ if ((a_ <= float64(0)) && (b_ >= float64(0))) || (d_ > float64(1.7976931348623157e+308)) {
+		/*line sort.go:302*/ if ((a_ <= float64(0)) && (b_ >= float64(0))) || (d_ > float64(1.7976931348623157e+308)) {
 			return float64((float64(1)-f_)*a_) + float64(f_*b_)
 		} else {
-			/*line sort.go:299*/ if f_ < float64(0.5) {
+			/*line sort.go:304*/ if f_ < float64(0.5) {
 				return a_ + float64(f_*d_)
 			}
 		}
 	}
-	/*line sort.go:302*/ return max(a_+(d_/float64(2)), b_-float64((float64(1)-f_)*d_))
-//line kernels_tandem.go:3953
+	/*line sort.go:307*/ return max(a_+(d_/float64(2)), b_-float64((float64(1)-f_)*d_))
+//line kernels_tandem.go:4328
 }
 
 func gpu_Float32(h_ uint16) float32 {
@@ -3963,12 +4338,12 @@ func gpu_Float32(h_ uint16) float32 {
 		}
 	}
 	/*line ../element/half.go:37*/ return math.Float32frombits(sign_ | ((abs_ << (13)) + uint32(939524096)))
-//line kernels_tandem.go:3967
+//line kernels_tandem.go:4342
 }
 
 func gpu_Float32_(b_ uint16) float32 {
 	/*line ../element/half.go:50*/ return math.Float32frombits(uint32(b_) << (16))
-//line kernels_tandem.go:3972
+//line kernels_tandem.go:4347
 }
 
 func gpu_ToFloat16(x_ float32) uint16 {
@@ -3988,7 +4363,7 @@ func gpu_ToFloat16(x_ float32) uint16 {
 	}
 	/*line ../element/half.go:24*/ abs_ = abs_ + (uint32(4095) + ((abs_ >> (13)) & uint32(1)))
 	return sign_ | uint16(((abs_ - uint32(939524096)) >> (13)))
-//line kernels_tandem.go:3992
+//line kernels_tandem.go:4367
 }
 
 func gpu_ToBFloat16(x_ float32) uint16 {
@@ -3997,7 +4372,7 @@ func gpu_ToBFloat16(x_ float32) uint16 {
 		return uint16(((bits_ >> (16)) | uint32(64)))
 	}
 	return uint16((((bits_ + uint32(32767)) + ((bits_ >> (16)) & uint32(1))) >> (16)))
-//line kernels_tandem.go:4001
+//line kernels_tandem.go:4376
 }
 
 func gpu_odd(x_ float64) float32 {
@@ -4011,5 +4386,5 @@ func gpu_odd(x_ float64) float32 {
 		}
 	}
 	/*line convert.go:201*/ return math.Float32frombits(bits_ + uint32(1))
-//line kernels_tandem.go:4015
+//line kernels_tandem.go:4390
 }

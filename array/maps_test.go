@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"unsafe"
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/backend/backendtest"
@@ -44,6 +45,11 @@ func numbers[T any](m *mapTester, n int) []T {
 			}
 		case *bool:
 			*p = m.random.IntN(2) == 0
+		default: // a type that is only stored: any bits
+			bits := unsafe.Slice((*byte)(unsafe.Pointer(&x[i])), unsafe.Sizeof(x[i]))
+			for k := range bits {
+				bits[k] = byte(m.random.Uint32())
+			}
 		}
 	}
 	return x
@@ -140,7 +146,7 @@ func elementMaps[T Element](m *mapTester) {
 	map2(m, "Maximum", Maximum[T, a, a], func(x, y T) T { return max(x, y) })
 	map3(m, "Clip", Clip[T, a, a, a], clip[T])
 	map1(m, "Copy", Copy[T, a], same[T])
-	map3(m, "Where", Where[T, *Array[bool], a, a], where[T])
+	whereMap[T](m)
 	map2(m, "Less", Less[T, a], less[T])
 	map2(m, "LessEqual", LessEqual[T, a], lessEqual[T])
 	map2(m, "Equal", Equal[T, a], equals[T])
@@ -149,9 +155,24 @@ func elementMaps[T Element](m *mapTester) {
 	map2(m, "GreaterEqual", GreaterEqual[T, a], func(x, y T) bool { return x >= y })
 }
 
+func whereMap[T Stored](m *mapTester) {
+	map3(m, "Where", Where[T, *Array[bool], *Array[T], *Array[T]], func(x bool, y, z T) T {
+		if x {
+			return y
+		}
+		return z
+	})
+}
+
 func floatMaps[T Float](m *mapTester) {
 	type a = *Array[T]
 	map2(m, "Div", Div[T, a, a], div[T])
+	map2(m, "FMax", FMax[T, a, a], func(x, y T) T { return withoutNaNs(x, y, max(x, y)) })
+	map2(m, "FMin", FMin[T, a, a], func(x, y T) T { return withoutNaNs(x, y, min(x, y)) })
+	for _, tolerance := range []T{0, 0.5} {
+		map2(m, "IsClose", func(c *Array[bool], a, b *Array[T]) error { return IsClose(c, a, b, tolerance, tolerance) },
+			func(x, y T) bool { return near(x, y, tolerance, tolerance) })
+	}
 	map1(m, "Sqrt", Sqrt[T, a], sqrt[T])
 	map1(m, "IsNaN", IsNaN[T], func(x T) bool { return math.IsNaN(float64(x)) })
 	map1(m, "IsFinite", IsFinite[T], func(x T) bool { return !math.IsNaN(float64(x)) && !math.IsInf(float64(x), 0) })
@@ -164,6 +185,17 @@ func floatMaps[T Float](m *mapTester) {
 	map2(m, "Atan2", Atan2[T, a, a], atan2[T])
 	map2(m, "Hypot", Hypot[T, a, a], hypot[T])
 	map2(m, "Mod", Mod[T, a, a], mod[T])
+}
+
+// withoutNaNs is most, which is of x and y, but for one beside NaN that one.
+func withoutNaNs[T Float](x, y, most T) T {
+	switch {
+	case math.IsNaN(float64(x)):
+		return y
+	case math.IsNaN(float64(y)):
+		return x
+	}
+	return most
 }
 
 type elementaryFunction[T Float] struct {
@@ -207,6 +239,16 @@ func otherMaps(m *mapTester) {
 	map2(m, "NotEqual", NotEqual[bool, b], notEqual[bool])
 	map1(m, "Not", Not[b], func(x bool) bool { return !x })
 	map1(m, "Copy", Copy[bool, b], same[bool])
+	whereMap[bool](m)
+	whereMap[Float16](m)
+	whereMap[BFloat16](m)
+	whereMap[int8](m)
+	whereMap[int16](m)
+	whereMap[int64](m)
+	whereMap[uint8](m)
+	whereMap[uint16](m)
+	whereMap[uint32](m)
+	whereMap[uint64](m)
 	map1(m, "Convert", Convert[float32, float64], func(x float64) float32 { return float32(x) })
 	map1(m, "Convert", Convert[float64, float32], func(x float32) float64 { return float64(x) })
 	map1(m, "Convert", Convert[int32, float32], converted[int32, float32])

@@ -25,7 +25,7 @@ func Reshape[T any](a *Array[T], rows, cols int) (*Array[T], error) {
 
 // Concat makes c its parts beside each other where all have its rows, else above each other. No
 // part may share elements with c.
-func Concat[T Element | bool](c *Array[T], parts ...*Array[T]) error {
+func Concat[T Stored](c *Array[T], parts ...*Array[T]) error {
 	s, rows, cols, err := dims("Concat", "c", c)
 	if err != nil {
 		return err
@@ -64,7 +64,7 @@ func Concat[T Element | bool](c *Array[T], parts ...*Array[T]) error {
 }
 
 // copyTo is Copy, also of nothing.
-func copyTo[T Element | bool](c, a *Array[T]) error {
+func copyTo[T Stored](c, a *Array[T]) error {
 	if rows, cols := c.Dims(); rows == 0 || cols == 0 {
 		return nil
 	}
@@ -73,7 +73,7 @@ func copyTo[T Element | bool](c, a *Array[T]) error {
 
 // Pad makes c v, but for a, whose first element lies in row top and column left of c. a must be
 // within c, and may not share elements with it.
-func Pad[T Element | bool](c, a *Array[T], top, left int, v T) error {
+func Pad[T Stored](c, a *Array[T], top, left int, v T) error {
 	rows, cols, err := pair("Pad", c, a)
 	if err != nil {
 		return err
@@ -91,7 +91,7 @@ func Pad[T Element | bool](c, a *Array[T], top, left int, v T) error {
 
 // Roll makes element (i, j) of a element (i+rows, j+cols) of c, where what leaves at one end comes
 // in at the other. The shifts may be negative. c may not share elements with a.
-func Roll[T Element | bool](c, a *Array[T], rows, cols int) error {
+func Roll[T Stored](c, a *Array[T], rows, cols int) error {
 	m, n, err := samePair("Roll", c, a)
 	if err != nil || m == 0 || n == 0 {
 		return err
@@ -152,7 +152,7 @@ func Outer[T Element](c, a, b *Array[T]) error {
 
 // Flip makes c a with its rows, its columns or both in the opposite order. c may not share elements
 // with a.
-func Flip[T Element](c, a *Array[T], rows, cols bool) error {
+func Flip[T Stored](c, a *Array[T], rows, cols bool) error {
 	m, n, err := samePair("Flip", c, a)
 	if err != nil {
 		return err
@@ -169,13 +169,13 @@ func Flip[T Element](c, a *Array[T], rows, cols bool) error {
 	if cols {
 		to.Col, to.ColJ = n-1, -1
 	}
-	return place(c, a, to, 0)
+	return place(c, a, to)
 }
 
 // Diag makes c, a row or a column, the diagonal of a, or, where a is a row or a column, c a matrix
 // with a as its diagonal, and zeros: of two rows or columns c is the matrix, and must be one. c may
 // not share elements with a.
-func Diag[T Element](c, a *Array[T]) error {
+func Diag[T Stored](c, a *Array[T]) error {
 	rows, cols, err := pair("Diag", c, a)
 	if err != nil {
 		return err
@@ -183,14 +183,14 @@ func Diag[T Element](c, a *Array[T]) error {
 	m, n := a.Dims()
 	switch {
 	case m == 1 && n == min(rows, cols):
-		return place(c, a, moves.Map{RowI: 1, RowJ: -1, ColJ: 1}, 0)
+		return place(c, a, moves.Map{RowI: 1, RowJ: -1, ColJ: 1})
 	case n == 1 && m == min(rows, cols):
-		return place(c, a, moves.Map{RowI: 1, ColI: 1, ColJ: -1}, 0)
+		return place(c, a, moves.Map{RowI: 1, ColI: 1, ColJ: -1})
 	case m == 1 || n == 1: // c of one element is not the matrix
 	case rows == 1 && cols == min(m, n):
-		return place(c, a, moves.Map{RowJ: 1, ColJ: 1}, 0)
+		return place(c, a, moves.Map{RowJ: 1, ColJ: 1})
 	case cols == 1 && rows == min(m, n):
-		return place(c, a, moves.Map{RowI: 1, ColI: 1}, 0)
+		return place(c, a, moves.Map{RowI: 1, ColI: 1})
 	}
 	return fmt.Errorf("%w: Diag: neither is one of c, %s, and a, %s, the diagonal of the other", linalg.ErrShape, c, a)
 }
@@ -207,7 +207,7 @@ func Eye[T Element](c *Array[T]) (err error) {
 	}
 	defer func() { err = cmp.Or(err, one.Free()) }()
 	n := min(rows, cols) // below are zeros alone
-	return cmp.Or(Fill(one, 1), place(c.Slice(0, n, 0, cols), one, moves.Map{RowI: 1, RowJ: -1}, 0),
+	return cmp.Or(Fill(one, 1), place(c.Slice(0, n, 0, cols), one, moves.Map{RowI: 1, RowJ: -1}),
 		Fill(c.Slice(n, rows, 0, cols), 0))
 }
 
@@ -294,23 +294,35 @@ func kron[T Element](it gpu.Item, z, x, y gpu.Matrix[T]) {
 	}
 }
 
-// place makes c the elements of a that m gives, and v elsewhere.
-func place[T Element](c, a *Array[T], m moves.Map, v T) error {
+// place makes c the elements of a that m gives, and 0 elsewhere.
+func place[T Stored](c, a *Array[T], m moves.Map) error {
 	rows, cols := c.Dims()
 	if rows == 0 || cols == 0 {
 		return nil
 	}
-	s := c.Session()
-	grid, short := moveGrid(s.Info(), rows, cols)
-	switch is64 := unsafe.Sizeof(v) == 8; {
-	case is64 && short:
-		return moves.LaunchPlaceShort[uint64](s, grid, wide(c), wide(a), m, *(*uint64)(unsafe.Pointer(&v)))
-	case is64:
-		return moves.LaunchPlace[uint64](s, grid, wide(c), wide(a), m, *(*uint64)(unsafe.Pointer(&v)))
-	case short:
-		return moves.LaunchPlaceShort[uint32](s, grid, narrow(c), narrow(a), m, *(*uint32)(unsafe.Pointer(&v)))
+	switch unsafe.Sizeof(*new(T)) {
+	case 1:
+		return placeBits((*Array[uint8])(c), (*Array[uint8])(a), m)
+	case 2:
+		return placeBits((*Array[uint16])(c), (*Array[uint16])(a), m)
+	case 4:
+		return placeBits(narrow(c), narrow(a), m)
 	}
-	return moves.LaunchPlace[uint32](s, grid, narrow(c), narrow(a), m, *(*uint32)(unsafe.Pointer(&v)))
+	return placeBits(wide(c), wide(a), m)
+}
+
+// unsigned is what the bits of elements are moved as.
+type unsigned interface {
+	uint8 | uint16 | uint32 | uint64
+}
+
+func placeBits[E unsigned](c, a *Array[E], m moves.Map) error {
+	rows, cols := c.Dims()
+	grid, short := moveGrid(c.Session().Info(), rows, cols)
+	if short {
+		return moves.LaunchPlaceShort[E](c.Session(), grid, c, a, m)
+	}
+	return moves.LaunchPlace[E](c.Session(), grid, c, a, m)
 }
 
 // moveGrid is the grid of a kernel of package moves for so many rows, and whether they are short:
@@ -325,7 +337,7 @@ func moveGrid(info backend.Info, rows, cols int) (g backend.Grid, short bool) {
 // TakeRows makes row i of c row index[i] of a, of which it has the columns. index is a row or a
 // column with an element for each row of c. TakeRows waits; where an index is no row of a it is
 // backend.ErrArgument that names it, and nothing is written. c shares elements with neither.
-func TakeRows[T Element](c, a *Array[T], index *Array[int32]) error {
+func TakeRows[T Stored](c, a *Array[T], index *Array[int32]) error {
 	rows, cols, err := pair("TakeRows", c, a)
 	if err != nil {
 		return err
@@ -338,13 +350,13 @@ func TakeRows[T Element](c, a *Array[T], index *Array[int32]) error {
 		return err
 	}
 	return byIndex("TakeRows", c, index, "a", "rows", m, 0, func(bad *Array[int32]) error {
-		return moveRows(c, a, index, bad, false)
+		return moved(c, a, index, bad, fromRows)
 	})
 }
 
 // TakeCols makes column j of c column index[j] of a, of which it has the rows. index is a row or a
 // column with an element for each column of c. The rest is as for [TakeRows].
-func TakeCols[T Element](c, a *Array[T], index *Array[int32]) error {
+func TakeCols[T Stored](c, a *Array[T], index *Array[int32]) error {
 	rows, cols, err := pair("TakeCols", c, a)
 	if err != nil {
 		return err
@@ -358,12 +370,7 @@ func TakeCols[T Element](c, a *Array[T], index *Array[int32]) error {
 		return err
 	}
 	return byIndex("TakeCols", c, index, "a", "columns", n, 0, func(bad *Array[int32]) error {
-		info := s.Info()
-		grid := kernels.ElementwiseGrid(&info, int64(rows), int64(cols))
-		if unsafe.Sizeof(*new(T)) == 8 {
-			return moves.LaunchCols[uint64](s, grid, wide(c), wide(a), index, bad)
-		}
-		return moves.LaunchCols[uint32](s, grid, narrow(c), narrow(a), index, bad)
+		return moved(c, a, index, bad, fromCols)
 	})
 }
 
@@ -371,13 +378,13 @@ func TakeCols[T Element](c, a *Array[T], index *Array[int32]) error {
 // they are. index is a row or a column with an element for each row of a. PutRows waits; where an
 // index is no row of c, or is in index twice, it is backend.ErrArgument that names it, and nothing
 // is written. c shares elements with neither.
-func PutRows[T Element](c, a *Array[T], index *Array[int32]) error {
+func PutRows[T Stored](c, a *Array[T], index *Array[int32]) error {
 	rows, err := checkPut("PutRows", c, a, index)
 	if err != nil {
 		return err
 	}
 	return byIndex("PutRows", c, index, "c", "rows", rows, rows, func(bad *Array[int32]) error {
-		return moveRows(c, a, index, bad, true)
+		return moved(c, a, index, bad, toRows)
 	})
 }
 
@@ -412,7 +419,7 @@ func addRows[T Element](c, a *Array[T], index, bad *Array[int32]) error {
 }
 
 // checkPut checks that rows of a can go to those of c that index has, and gives the rows of c.
-func checkPut[T Element](op string, c, a *Array[T], index *Array[int32]) (rows int, err error) {
+func checkPut[T Stored](op string, c, a *Array[T], index *Array[int32]) (rows int, err error) {
 	rows, cols, err := pair(op, c, a)
 	if err != nil {
 		return 0, err
@@ -426,7 +433,7 @@ func checkPut[T Element](op string, c, a *Array[T], index *Array[int32]) (rows i
 
 // byIndex calls move, which does nothing where bad is above 0: where an element of index is no row,
 // or column, of an array that has so many, or, where rows are owned, is there twice.
-func byIndex[T Element](op string, c *Array[T], index *Array[int32], of, unit string, rows, owned int,
+func byIndex[T Stored](op string, c *Array[T], index *Array[int32], of, unit string, rows, owned int,
 	move func(bad *Array[int32]) error,
 ) error {
 	if overlap(index, c) {
@@ -461,15 +468,47 @@ func byIndex[T Element](op string, c *Array[T], index *Array[int32], of, unit st
 	})
 }
 
-// moveRows takes or puts rows of a, unless bad is above 0.
-func moveRows[T Element](c, a *Array[T], index, bad *Array[int32], put bool) error {
-	r, k := index.Dims()
-	_, cols := c.Dims()
-	grid, short := moveGrid(c.Session().Info(), r*k, cols)
-	if unsafe.Sizeof(*new(T)) == 8 {
-		return moves.LaunchRows[uint64](c.Session(), grid, wide(c), wide(a), index, bad, put, short)
+// A moving is what moved does with an index.
+type moving int
+
+const (
+	fromRows  moving = iota // take rows
+	toRows                  // put rows
+	fromCols                // take columns
+	fromAlong               // take elements of each row
+	toAlong                 // put elements of each row
+)
+
+// moved takes or puts elements of a, unless bad is above 0.
+func moved[T Stored](c, a *Array[T], index, bad *Array[int32], what moving) error {
+	switch unsafe.Sizeof(*new(T)) {
+	case 1:
+		return movedBits((*Array[uint8])(c), (*Array[uint8])(a), index, bad, what)
+	case 2:
+		return movedBits((*Array[uint16])(c), (*Array[uint16])(a), index, bad, what)
+	case 4:
+		return movedBits(narrow(c), narrow(a), index, bad, what)
 	}
-	return moves.LaunchRows[uint32](c.Session(), grid, narrow(c), narrow(a), index, bad, put, short)
+	return movedBits(wide(c), wide(a), index, bad, what)
+}
+
+func movedBits[E unsigned](c, a *Array[E], index, bad *Array[int32], what moving) error {
+	s := c.Session()
+	info := s.Info()
+	rows, cols := c.Dims()
+	grid, short := moveGrid(info, rows, cols)
+	switch what {
+	case fromCols:
+		return moves.LaunchCols[E](s, kernels.ElementwiseGrid(&info, int64(rows), int64(cols)), c, a, index, bad)
+	case fromAlong, toAlong:
+		if put := what == toAlong; put || short {
+			return moves.LaunchAlongRows[E](s, backend.GridFor(rows), c, a, index, bad, put)
+		}
+		return moves.LaunchAlong[E](s, grid, c, a, index, bad)
+	}
+	r, k := index.Dims()
+	grid, short = moveGrid(info, r*k, cols)
+	return moves.LaunchRows[E](s, grid, c, a, index, bad, what == toRows, short)
 }
 
 // badIndex waits, and is an error where an element of index, which has n, is bad.
@@ -567,7 +606,7 @@ func chunksOf(counts *Array[int32]) backend.Grid {
 }
 
 // compress makes c the elements of a, counted by rows, that a mask selects.
-func compress[T Element](c, a *Array[T], mask *Array[uint8], counts *Array[int32], per int) error {
+func compress[T Stored](c, a *Array[T], mask *Array[uint8], counts *Array[int32], per int) error {
 	rows, cols := a.Dims()
 	row, err := a.Reshape(1, rows*cols)
 	if err != nil || c.Overlaps(a) {
@@ -602,13 +641,16 @@ func trues(op string, r *sorting.Rows[uint64], mask *Array[bool]) (numbers *Arra
 // rows, to the first elements of c, a row or a column. It waits, and returns how many they are.
 // Where c is too short it is ErrShape, and nothing is written. c may share elements with a. Of a
 // mask for rows, Nonzero and TakeRows give the rows.
-func Compress[T Element](c, a *Array[T], mask *Array[bool]) (n int, err error) {
+func Compress[T Stored](c, a *Array[T], mask *Array[bool]) (n int, err error) {
 	s, rows, cols, err := sameDims("Compress", "a", a, "mask", mask)
 	if err == nil {
 		_, err = checkVector("Compress", "c", c, s, 0)
 	}
 	if err != nil {
 		return 0, err
+	}
+	if unsafe.Sizeof(*new(T)) < 4 {
+		return compressByNumbers(c, a, mask)
 	}
 	if s.Info().Host {
 		return selected("Compress", mask, func(mask *Array[uint8], counts *Array[int32], per, n int) error {
@@ -631,8 +673,40 @@ func Compress[T Element](c, a *Array[T], mask *Array[bool]) (n int, err error) {
 	return n, err
 }
 
+// compressByNumbers is Compress of elements of one or two bytes, of which there are no pairs.
+func compressByNumbers[T Stored](c, a *Array[T], mask *Array[bool]) (n int, err error) {
+	rows, cols := a.Dims()
+	err = linalg.WithScratch(a.Session(), 1, rows*cols, func(index *Array[int32]) error {
+		if n, err = Nonzero(index, mask); err != nil || n == 0 {
+			return err
+		}
+		if _, err := checkVector("Compress", "c", c, a.Session(), n); err != nil {
+			return err
+		}
+		return fromPacked(a, func(a *Array[T]) error {
+			return takeElements(head(c, n), a, head(index, n))
+		})
+	})
+	return n, err
+}
+
+// takeElements makes c, a row or a column, the elements of a whose numbers index has. They are
+// counted by rows, of which a has no gaps between.
+func takeElements[T Stored](c, a *Array[T], index *Array[int32]) (err error) {
+	if rows, cols := c.Dims(); rows == 1 {
+		if c, err = c.Reshape(cols, 1); err != nil {
+			return err
+		}
+	}
+	rows, cols := a.Dims()
+	if a, err = a.Reshape(rows*cols, 1); err != nil {
+		return err
+	}
+	return TakeRows(c, a, index)
+}
+
 // choose makes c the elements of a, counted by rows, whose numbers the pairs have.
-func choose[T Element](c, a *Array[T], r *sorting.Rows[uint64], numbers *Array[uint64]) error {
+func choose[T Stored](c, a *Array[T], r *sorting.Rows[uint64], numbers *Array[uint64]) error {
 	rows, cols := a.Dims()
 	row, err := a.Reshape(1, rows*cols)
 	if err != nil { // it is part of another array

@@ -18,7 +18,7 @@ func isNarrow[T any](a *Array[T]) bool {
 }
 
 // fromPacked calls f with a packed copy of a.
-func fromPacked[T Element | bool](a *Array[T], f func(a *Array[T]) error) error {
+func fromPacked[T Stored](a *Array[T], f func(a *Array[T]) error) error {
 	rows, cols := a.Dims()
 	return linalg.WithScratch(a.Session(), rows, cols, func(x *Array[T]) error {
 		if err := Copy(x, a); err != nil {
@@ -29,7 +29,7 @@ func fromPacked[T Element | bool](a *Array[T], f func(a *Array[T]) error) error 
 }
 
 // toPacked calls f with a packed array, and makes c that.
-func toPacked[T Element | bool](c *Array[T], f func(c *Array[T]) error) error {
+func toPacked[T Stored](c *Array[T], f func(c *Array[T]) error) error {
 	rows, cols := c.Dims()
 	return linalg.WithScratch(c.Session(), rows, cols, func(x *Array[T]) error {
 		if err := f(x); err != nil {

@@ -63,6 +63,78 @@ func Permutation(r *Stream, index *Array[int32]) error {
 	})
 }
 
+// Shuffle makes c the rows of a, in the order of a [Permutation]. It waits. c shares no elements
+// with a.
+func Shuffle[T Stored](r *Stream, c, a *Array[T]) error {
+	rows, _, err := samePair("Shuffle", c, a)
+	if err != nil {
+		return err
+	}
+	return linalg.WithScratch(c.Session(), 1, rows, func(index *Array[int32]) error {
+		if err := Permutation(r, index); err != nil {
+			return err
+		}
+		return TakeRows(c, a, index)
+	})
+}
+
+// Choice fills index with numbers of elements of weights, a row or a column, each as likely as its
+// weight is of their sum: with s = CumSum of the weights, how many elements of s are at or below
+// u*s[n-1], rounded, where u is what [Uniform] makes. Numbers come again: [Permutation] has each
+// once, and [Integers] are all as likely. Choice waits; where a weight is negative or not finite,
+// or where their sum is, or is below 2^-100, it is backend.ErrArgument.
+func Choice[T Float](r *Stream, index *Array[int32], weights *Array[T]) error {
+	s, rows, cols, err := dims("Choice", "index", index)
+	n := 0
+	if err == nil {
+		n, err = checkVector("Choice", "weights", weights, s, 1)
+	}
+	if err != nil {
+		return err
+	}
+	return linalg.WithScratch(s, 1, n, func(sums *Array[T]) error {
+		if err := cumulate(sums, weights); err != nil {
+			return err
+		}
+		return linalg.WithScratch(s, rows, cols, func(x *Array[T]) error {
+			return inOrder(
+				func() error { return Uniform(r, x) },
+				func() error { return Mul(x, x, sums.Slice(0, 1, n-1, n)) },
+				func() error { return SearchSortedRight(index, sums, x) },
+			)
+		})
+	})
+}
+
+// cumulate makes sums, a row, the CumSum of weights, and waits until it has seen that they are
+// some.
+func cumulate[T Float](sums, weights *Array[T]) error {
+	_, n := sums.Dims()
+	if rows, _ := weights.Dims(); rows > 1 {
+		if err := sums.Transpose(weights); err != nil {
+			return err
+		}
+		weights = sums
+	}
+	least, err := number(sums.Session(), func(c *Array[T]) error { return Min(c, weights) })
+	if err != nil {
+		return err
+	}
+	if err := CumSum(sums, weights); err != nil {
+		return err
+	}
+	sum, err := sums.At(0, n-1)
+	const smallest = 0x1p-100 // from there on what is below 1 times a sum is below the sum
+	switch {
+	case err != nil:
+		return err
+	case !(least >= 0 && sum >= smallest) || math.IsInf(float64(sum), 1):
+		return argument("Choice", fmt.Sprintf("the least weight is %v, and their sum %v; no weight may be below 0, "+
+			"and the sum must be finite and at least 2^-100", least, sum))
+	}
+	return nil
+}
+
 func fill[T Element, M random.Maker](op string, r *Stream, c *Array[T], m M, span random.Range) error {
 	if err := check(op, "the destination", c, nil); err != nil {
 		return err

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 	"testing"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/exact"
 	"github.com/tandem-gpu/tandem/linalg"
 	"github.com/tandem-gpu/tandem/rmath"
 	"github.com/tandem-gpu/tandem/rmath/f32"
@@ -193,4 +195,60 @@ func TestRandomRefuses(t *testing.T) {
 	if err := Uniform(r, floats); err != nil || r.Next != 6 {
 		t.Errorf("an array without elements: %v, the next stream is %d", err, r.Next)
 	}
+}
+
+func TestShuffle(t *testing.T) {
+	eachBackend(t, func(t *testing.T, s *linalg.Session) {
+		const rows, cols = 50, 3
+		x := make([]int32, rows*cols)
+		for i := range x {
+			x[i] = int32(i)
+		}
+		index := newTarget[int32](t, s, 1, rows, true, 77)
+		try(t, Permutation(&Stream{Seed: 4}, index.Array))
+		order, err := index.Download()
+		try(t, err)
+		c := newTarget[int32](t, s, rows, cols, true, 77)
+		try(t, Shuffle(&Stream{Seed: 4}, c.Array, upload(t, s, rows, cols, false, x)))
+		c.check(t, "Shuffle", elements(rows, cols, func(i, j int) int32 { return order.Data[i]*cols + int32(j) }))
+	})
+}
+
+func TestChoice(t *testing.T) {
+	eachBackend(t, func(t *testing.T, s *linalg.Session) {
+		testChoice(t, s, uniform32)
+		testChoice(t, s, uniform64)
+	})
+}
+
+func testChoice[T Float](t *testing.T, s *linalg.Session, uniform func(seed, stream uint64, k int) T) {
+	for _, weights := range [][]T{{3}, {0, 1, 0, 0.1, 7, 0}, {0x1p-101, 0x1p-101}} {
+		var sum exact.Acc
+		sums := make([]T, len(weights))
+		for i, w := range weights {
+			sum.Add(float64(w))
+			sums[i] = rounded[T](&sum)
+		}
+		for _, column := range []bool{false, true} {
+			rows, cols := 1, len(weights)
+			if column {
+				rows, cols = cols, 1
+			}
+			index := newTarget[int32](t, s, 7, 30, true, 77)
+			try(t, Choice(&Stream{Seed: 9}, index.Array, upload(t, s, rows, cols, true, weights)))
+			index.check(t, "Choice", elements(7, 30, func(i, j int) int32 {
+				x := uniform(9, 0, i*30+j) * sums[len(sums)-1]
+				return int32(slices.IndexFunc(sums, func(v T) bool { return v > x }))
+			}))
+		}
+	}
+	index := newTarget[int32](t, s, 1, 3, true, 77)
+	for _, weights := range [][]T{{1, -1, 2}, {0, 0}, {T(math.NaN())}, {1, T(math.Inf(1))}, {0x1p-101}} {
+		r := &Stream{}
+		err := Choice(r, index.Array, upload(t, s, 1, len(weights), false, weights))
+		if !errors.Is(err, backend.ErrArgument) || r.Next != 0 {
+			t.Errorf("%v: %v, the next stream is %d", weights, err, r.Next)
+		}
+	}
+	index.check(t, "a refused Choice", index.was[:0])
 }

@@ -209,16 +209,7 @@ func different[T Element](c *Array[T], counts *Array[int32], x *Array[T], places
 			return n, err
 		}
 	}
-	c = head(c, n)
-	if rows, _ := c.Dims(); rows == 1 {
-		if c, err = c.Reshape(n, 1); err != nil {
-			return n, err
-		}
-	}
-	if x, err = x.Reshape(all, 1); err != nil {
-		return n, err
-	}
-	return n, TakeRows(c, x, places.Slice(0, 1, 0, n))
+	return n, takeElements(head(c, n), x, places.Slice(0, 1, 0, n))
 }
 
 // markFirsts makes first whether elements of x, which are sorted, differ from those before.
@@ -251,36 +242,50 @@ func distances(counts, places *Array[int32], end int) error {
 	return cmp.Or(err, counts.Sub(to, from))
 }
 
-// Quantile makes element i of c, a column, the quantile p of row i of a, for which p is from 0 to
+// Quantile makes element (i, j) of c the quantile p[j] of row i of a, for which p[j] is from 0 to
 // 1: with h = p*(n-1), its whole part k and f = h-k it lies f of the way from s[k] to s[k+1], where
-// s is the row as [Sort] has it. So 0.5 gives the median. It is computed in float64, which the
-// device needs, as docs/contract.md says, and rounded to T: it never leaves the row's range, nor
-// falls where p rises. c may share elements with a.
-func Quantile[T Float](c, a *Array[T], p float64) error {
+// s is the row as [Sort] has it. So 0.5 gives the median. c has a column for each p. It is computed
+// in float64, which the device needs, as docs/contract.md says, and rounded to T: it never leaves
+// the row's range, nor falls where p rises. c may share elements with a.
+func Quantile[T Float](c, a *Array[T], p ...float64) error {
 	s, rows, n, err := dims("Quantile", "a", a)
 	if err == nil {
-		err = checkShape("Quantile", "c", c, s, rows, 1)
+		err = checkShape("Quantile", "c", c, s, rows, len(p))
 	}
 	switch {
 	case err != nil:
 		return err
 	case n == 0:
 		return fmt.Errorf("%w: Quantile: a is %s, and has no elements in a row", linalg.ErrShape, a)
-	case !(p >= 0 && p <= 1):
-		return argument("Quantile", fmt.Sprintf("p is %v, and must be from 0 to 1", p))
+	}
+	for _, p := range p {
+		if !(p >= 0 && p <= 1) {
+			return argument("Quantile", fmt.Sprintf("p is %v, and must be from 0 to 1", p))
+		}
 	}
 	return linalg.WithScratch(s, rows, n, func(row *Array[T]) error {
 		if err := Sort(row, a); err != nil {
 			return err
 		}
-		h := p * float64(n-1)
-		k := int(h)
-		low, f := row.Slice(0, rows, k, k+1), h-float64(k)
-		if f == 0 {
-			return c.Scale(1, low)
+		for j, p := range p {
+			if err := quantileOf(c.Slice(0, rows, j, j+1), row, p); err != nil {
+				return err
+			}
 		}
-		return launchBetween[T](s, c, low, row.Slice(0, rows, k+1, k+2), Value(f))
+		return nil
 	})
+}
+
+// quantileOf makes c the quantile p of rows that are sorted.
+func quantileOf[T Float](c, sorted *Array[T], p float64) error {
+	rows, n := sorted.Dims()
+	h := p * float64(n-1)
+	k := int(h)
+	low, f := sorted.Slice(0, rows, k, k+1), h-float64(k)
+	if f == 0 {
+		return c.Scale(1, low)
+	}
+	return launchBetween[T](c.Session(), c, low, sorted.Slice(0, rows, k+1, k+2), Value(f))
 }
 
 // between is what lies f of the way from x to y, which is not below x. Around 0 a difference could

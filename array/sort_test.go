@@ -322,14 +322,20 @@ func testQuantile[T Float](t *testing.T, s *linalg.Session, guard T) {
 		rows, cols := size[0], size[1]
 		x := some[T](rng, rows*cols)
 		a := upload(t, s, rows, cols, i%2 == 0, x)
-		for _, p := range []float64{0, 0.25, 0.5, 0.9, 1} {
-			want := make([]T, rows)
-			for i := range want {
-				want[i] = quantile(sorted(x[i*cols:i*cols+cols]), p)
+		ps := []float64{0, 0.25, 0.5, 0.9, 1}
+		all := newTarget(t, s, rows, len(ps), true, guard)
+		try(t, Quantile(all.Array, a, ps...))
+		var together []T
+		for i := range rows {
+			for _, p := range ps {
+				together = append(together, quantile(sorted(x[i*cols:i*cols+cols]), p))
 			}
+		}
+		all.check(t, "Quantile of several p", together)
+		for j, p := range ps {
 			c := newTarget(t, s, rows, 1, true, guard)
 			try(t, Quantile(c.Array, a, p))
-			c.check(t, "Quantile", want)
+			c.check(t, "Quantile", elements(rows, 1, func(i, _ int) T { return together[i*len(ps)+j] }))
 		}
 	}
 }

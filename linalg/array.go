@@ -424,7 +424,8 @@ func (a *array) chunks(ctx context.Context, f func(i, k int) error) error {
 }
 
 // Mul makes the receiver the product of a and b: every element is one chain of fused multiply-adds,
-// as the package says. The receiver must not share elements with a or b.
+// as the package says. The receiver must not share elements with a or b. Element by element it is
+// package array's Mul.
 func (c *Array[T]) Mul(a, b *Array[T]) error {
 	return c.gemm(context.Background(), 1, blas.NoTrans, a.untyped(), blas.NoTrans, b.untyped(), update{alpha: 1})
 }

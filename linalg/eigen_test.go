@@ -60,6 +60,39 @@ func TestEigSymOnDevices(t *testing.T) {
 	})
 }
 
+// Eigenvalues alone are the same wherever products run, and differ from those with vectors by a few
+// units of the largest.
+func TestEigenvaluesSym(t *testing.T) {
+	t.Run("float32", testEigenvaluesSym[float32])
+	t.Run("float64", testEigenvaluesSym[float64])
+}
+
+func testEigenvaluesSym[T linalg.Float](t *testing.T) {
+	a := hard[T](70)["random"]
+	f, err := linalg.FactorEigSym(a)
+	noError(t, err)
+	want, err := linalg.EigenvaluesSym(a)
+	noError(t, err)
+	ulp := math.Nextafter(1, 2) - 1
+	if _, single := any(T(0)).(float32); single {
+		ulp = 0x1p-23
+	}
+	for i, v := range f.Values() {
+		far := math.Abs(float64(v)-float64(want[i])) / math.Abs(float64(f.Values()[69])) / ulp
+		if !(far <= 70) || i > 0 && want[i] < want[i-1] {
+			t.Errorf("eigenvalue %d is %v, with vectors %v", i, want[i], v)
+		}
+	}
+	defer linalg.FactorOnDevice()()
+	eachBackend(t, func(t *testing.T, s *linalg.Session) {
+		got, err := linalg.EigenvaluesSymContext(t.Context(), s, a)
+		noError(t, err)
+		if !slices.Equal(got, want) {
+			t.Errorf("eigenvalues %v, want %v", got, want)
+		}
+	})
+}
+
 // QR, eigenvalues and singular values end in the middle.
 func TestDecompositionsCancelled(t *testing.T) {
 	a := hard[float64](150)["random"]
@@ -67,6 +100,14 @@ func TestDecompositionsCancelled(t *testing.T) {
 		"QR":     func(ctx context.Context) error { _, err := linalg.FactorQRContext(ctx, nil, a); return err },
 		"EigSym": func(ctx context.Context) error { _, err := linalg.FactorEigSymContext(ctx, nil, a); return err },
 		"SVD":    func(ctx context.Context) error { _, err := linalg.FactorSVDContext(ctx, nil, a); return err },
+		"eigenvalues": func(ctx context.Context) error {
+			_, err := linalg.EigenvaluesSymContext(ctx, nil, a)
+			return err
+		},
+		"singular values": func(ctx context.Context) error {
+			_, err := linalg.SingularValuesContext(ctx, nil, a)
+			return err
+		},
 	} {
 		ctx, cancel := context.WithCancel(t.Context())
 		calls := 0
@@ -93,6 +134,9 @@ func TestEigSymErrors(t *testing.T) {
 	if _, err := linalg.FactorEigSym(linalg.NewMatrix[float64](2, 3, nil)); !errors.Is(err, linalg.ErrShape) {
 		t.Error(err)
 	}
+	if _, err := linalg.EigenvaluesSym(linalg.NewMatrix[float64](2, 3, nil)); !errors.Is(err, linalg.ErrShape) {
+		t.Error(err)
+	}
 	f, err := linalg.FactorEigSym(linalg.NewMatrix[float64](0, 0, nil))
 	if err != nil || len(f.Values()) != 0 {
 		t.Error(f, err)
@@ -106,5 +150,8 @@ func TestEigSymErrors(t *testing.T) {
 	a.Set(1, 0, math.NaN())
 	if f, err = linalg.FactorEigSym(a); err != nil || f.Values()[0] == f.Values()[0] {
 		t.Error(f.Values(), err)
+	}
+	if w, err := linalg.EigenvaluesSym(a); err != nil || w[0] == w[0] || w[1] == w[1] {
+		t.Error(w, err)
 	}
 }

@@ -127,6 +127,32 @@ func ExampleRegister() {
 	// Output: [10 20 30 40]
 }
 
+// An array as a .npy file, which numpy.load reads.
+func ExampleArray_WriteNPY() {
+	s, err := linalg.Open("cpu")
+	check(err)
+	defer s.Close()
+	a, err := linalg.Upload(s, linalg.NewMatrix(2, 3, []int32{1, 2, 3, 4, 5, 6}))
+	check(err)
+	f, err := os.CreateTemp("", "*.npy")
+	check(err)
+	defer os.Remove(f.Name())
+	check(a.WriteNPY(f))
+	check(f.Close())
+	file, err := os.ReadFile(f.Name())
+	check(err)
+	fmt.Println(string(file[10:69]))
+	// Output: {'descr': '<i4', 'fortran_order': False, 'shape': (2, 3), }
+}
+
+// The singular values alone take less time.
+func ExampleSingularValues() {
+	values, err := linalg.SingularValues(linalg.NewMatrix(2, 2, []float64{3, 0, 4, 5}))
+	check(err)
+	fmt.Printf("%.3f\n", values)
+	// Output: [6.708 2.236]
+}
+
 // C = A·Aᵀ from file to file, which may be larger than the memory.
 func ExampleMatMulNPY() {
 	dir, err := os.MkdirTemp("", "")

@@ -26,21 +26,44 @@ func FactorSVD[T Float](a Matrix[T]) (*SVD[T], error) {
 
 // FactorSVDContext is FactorSVD as [FactorLUContext] is FactorLU.
 func FactorSVDContext[T Float](ctx context.Context, s *Session, a Matrix[T]) (*SVD[T], error) {
+	m, n, k := a.Rows, a.Cols, min(a.Rows, a.Cols)
+	u, vt := NewMatrix[float64](m, k, nil), NewMatrix[float64](k, n, nil)
+	values, err := svd(ctx, s, a, 4,
+		solve.SingularVectors{U: u.Data, Cols: k, LdU: max(k, 1), VT: vt.Data, Rows: k, LdVT: max(n, 1)})
+	if err != nil {
+		return nil, err
+	}
+	return &SVD[T]{values: values, u: converted[T](u), vt: converted[T](vt)}, nil
+}
+
+// SingularValues is the singular values of [FactorSVD] alone, with the same bits, in descending
+// order, in less time.
+func SingularValues[T Float](a Matrix[T]) ([]T, error) {
+	return SingularValuesContext(context.Background(), nil, a)
+}
+
+// SingularValuesContext is SingularValues as [FactorLUContext] is FactorLU.
+func SingularValuesContext[T Float](ctx context.Context, s *Session, a Matrix[T]) ([]T, error) {
+	return svd(ctx, s, a, 4.0/3, solve.SingularVectors{})
+}
+
+// svd is the singular values of A, and makes v its vectors. work is the multiplications as times
+// the square of the smaller dimension and the larger one.
+func svd[T Float](ctx context.Context, s *Session, a Matrix[T], work float64, v solve.SingularVectors) ([]T, error) {
 	s, c, err := begin(ctx, s, a)
 	if err != nil {
 		return nil, err
 	}
 	m, n, k := a.Rows, a.Cols, min(a.Rows, a.Cols)
-	x, u, vt := converted[float64](c), NewMatrix[float64](m, k, nil), NewMatrix[float64](k, n, nil)
 	values, small, large := make([]float64, k), float64(k), float64(max(m, n))
-	_, err = solve.SVD(solver[float64](ctx, s, 4*small*small*large), m, n, x.Data, max(n, 1), values,
-		solve.SingularVectors{U: u.Data, Cols: k, LdU: max(k, 1), VT: vt.Data, Rows: k, LdVT: max(n, 1)})
+	_, err = solve.SVD(solver[float64](ctx, s, work*small*small*large), m, n, converted[float64](c).Data, max(n, 1),
+		values, v)
 	if err := ended(ctx, err); err != nil {
 		return nil, factorError(err, "singular values", a)
 	}
-	f := &SVD[T]{values: make([]T, k), u: converted[T](u), vt: converted[T](vt)}
-	roundTo(f.values, values)
-	return f, nil
+	rounded := make([]T, k)
+	roundTo(rounded, values)
+	return rounded, nil
 }
 
 // Values is the singular values, min(m, n) of them, in descending order. It shares memory with f.

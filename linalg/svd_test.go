@@ -61,6 +61,32 @@ func TestSVDOnDevices(t *testing.T) {
 	})
 }
 
+// Singular values alone have the bits of those with vectors: of all shapes, and what is not finite.
+func TestSingularValues(t *testing.T) {
+	t.Run("float32", testSingularValues[float32])
+	t.Run("float64", testSingularValues[float64])
+}
+
+func testSingularValues[T linalg.Float](t *testing.T) {
+	defer linalg.FactorOnDevice()()
+	eachBackend(t, func(t *testing.T, s *linalg.Session) {
+		list := []linalg.Matrix[T]{
+			linalg.NewMatrix[T](0, 3, nil), linalg.NewMatrix(1, 1, []T{-2}),
+			linalg.NewMatrix(2, 2, []T{1, T(math.NaN()), 2, 3}),
+		}
+		for _, a := range hard[T](40) {
+			list = append(list, a, a.Slice(0, 40, 0, 20), a.Slice(0, 20, 0, 40), a.Slice(0, 36, 0, 40))
+		}
+		for _, a := range list {
+			f, err := linalg.FactorSVDContext(t.Context(), s, a)
+			noError(t, err)
+			got, err := linalg.SingularValuesContext(t.Context(), s, a)
+			noError(t, err)
+			same(t, "singular values", linalg.NewMatrix(1, len(got), got), linalg.NewMatrix(1, len(got), f.Values()))
+		}
+	})
+}
+
 // A column of large numbers beside small ones has singular values, on each backend.
 func TestSVDOfFarNumbers(t *testing.T) {
 	t.Run("float32", testSVDOfFarNumbers[float32])

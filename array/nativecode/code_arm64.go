@@ -70,6 +70,9 @@ var Code_cosh support.Natives
 //go:embed code_cospi_arm64.zip
 var Code_cospi support.Natives
 
+//go:embed code_cumprod_arm64.zip
+var Code_cumprod support.Natives
+
 //go:embed code_div_arm64.zip
 var Code_div support.Natives
 
@@ -114,6 +117,12 @@ var Code_floorrem support.Natives
 
 //go:embed code_fma_arm64.zip
 var Code_fma support.Natives
+
+//go:embed code_fmax_arm64.zip
+var Code_fmax support.Natives
+
+//go:embed code_fmin_arm64.zip
+var Code_fmin support.Natives
 
 //go:embed code_gelu_arm64.zip
 var Code_gelu support.Natives

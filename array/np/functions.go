@@ -124,6 +124,16 @@ func Exp2[T array.Float](a *Array[T]) *Array[T] { return unary(a, array.Exp2[T, 
 // Expm1 is [array.Expm1].
 func Expm1[T array.Float](a *Array[T]) *Array[T] { return unary(a, array.Expm1[T, *Array[T]]) }
 
+// FMax is [array.FMax].
+func FMax[T array.Float, B Operand[T]](a *Array[T], b B) *Array[T] {
+	return binary(a, b, array.FMax[T, *Array[T], *Array[T]], array.FMax[T, *Array[T], array.Const[T]])
+}
+
+// FMin is [array.FMin].
+func FMin[T array.Float, B Operand[T]](a *Array[T], b B) *Array[T] {
+	return binary(a, b, array.FMin[T, *Array[T], *Array[T]], array.FMin[T, *Array[T], array.Const[T]])
+}
+
 // Floor is [array.Floor].
 func Floor[T array.Float](a *Array[T]) *Array[T] { return unary(a, array.Floor[T, *Array[T]]) }
 

@@ -25,6 +25,15 @@ type benchFlags struct {
 	bench.Options
 }
 
+// completeGroups offers groups for the last of a list.
+func completeGroups(_ *cobra.Command, _ []string, list string) (values []string, _ cobra.ShellCompDirective) {
+	before := list[:strings.LastIndex(list, ",")+1]
+	for _, group := range bench.Groups() {
+		values = append(values, before+group)
+	}
+	return values, cobra.ShellCompDirectiveNoFileComp
+}
+
 func newBench(a *app) *cobra.Command {
 	var f benchFlags
 	cmd := &cobra.Command{
@@ -106,6 +115,9 @@ nothing is computed. What this machine copies within its memory takes its time.`
 	}
 	cmd.MarkFlagsMutuallyExclusive("only", "functions")
 	cmd.MarkFlagDirname("plot")
+	for _, flag := range []string{"only", "functions"} {
+		cmd.RegisterFlagCompletionFunc(flag, completeGroups)
+	}
 	return cmd
 }
 

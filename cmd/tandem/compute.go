@@ -47,7 +47,7 @@ bytes of C are the same.`,
 		Example: `  tandem matmul a.npy b.npy -o c.npy
   tandem matmul a.npy b.npy -o c.npy --backend opencl --json
   mpirun -n 4 tandem matmul a.npy b.npy -o c.npy --mpi`,
-		Args:              cobra.ExactArgs(2),
+		Args:              needs(2),
 		ValidArgsFunction: files(2, "npy"),
 		RunE: a.runE(func(ctx context.Context, args []string) error {
 			if mpi {
@@ -85,7 +85,7 @@ last. It takes memory of the device for A and for 16 bytes an element.`,
 // newUnary makes cmd the command of an operation on one file.
 func newUnary(a *app, cmd *cobra.Command, choose func(o operations) executor) *cobra.Command {
 	var out []string
-	cmd.Args, cmd.ValidArgsFunction = cobra.ExactArgs(1), files(1, "npy")
+	cmd.Args, cmd.ValidArgsFunction = needs(1), files(1, "npy")
 	cmd.RunE = a.runE(func(ctx context.Context, args []string) error {
 		return a.compute(ctx, cmd.Name(), args, out, choose)
 	})
@@ -111,7 +111,7 @@ func newElementwise(a *app, prefix string, op *kernels.Elementwise) *cobra.Comma
 		Long: "Computes C = " + op.Formula + ", element by element. All files hold one type and have one\n" +
 			"shape: nothing is broadcast. int32 wraps." + factor,
 		Example:           "  " + example + " -o c.npy",
-		Args:              cobra.ExactArgs(op.Inputs),
+		Args:              needs(op.Inputs),
 		ValidArgsFunction: files(op.Inputs, "npy"),
 		RunE: a.runE(func(ctx context.Context, args []string) error {
 			if op.Alpha && by == "" {

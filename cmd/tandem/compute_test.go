@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/internal/host"
 	"github.com/tandem-gpu/tandem/internal/racetest"
@@ -390,6 +391,19 @@ func TestReport(t *testing.T) {
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	for _, c := range []struct {
+		r    record
+		want string
+	}{
+		{record{Device: backend.Info{Driver: "cpu", UnifiedMemory: true}}, ""},
+		{record{Device: backend.Info{Driver: "opencl", UnifiedMemory: true}}, ", with compiling"},
+		{record{Device: backend.Info{Driver: "cuda"}}, ", with compiling and copies"},
+		{record{Device: backend.Info{Driver: "cuda"}, compiled: true}, ", with copies"},
+	} {
+		if got := c.r.overhead(); got != c.want {
+			t.Errorf("%+v: %q, want %q", c.r.Device, got, c.want)
 		}
 	}
 	var r record

@@ -175,7 +175,7 @@ func TestHelp(t *testing.T) {
 			}
 		}
 	}
-	if text := must(t); !strings.Contains(text, "Available Commands:") {
+	if text := must(t); !strings.Contains(text, "\nMatrices:\n  add ") || !strings.Contains(text, "\nDevices:\n") {
 		t.Error(text)
 	}
 }
@@ -200,6 +200,8 @@ func TestCompletion(t *testing.T) {
 		{[]string{"run", ""}, "cl\ngo\n" + byExtension},
 		{[]string{"run", "my.cl", "--arg", ""}, "npy\n" + byExtension},
 		{[]string{"run", "my.cl", "-o", ""}, "npy\n" + byExtension},
+		{[]string{"bench", "--functions", ""}, "products\ntransposes\n"},
+		{[]string{"bench", "--only", "blas,la"}, "blas,products\nblas,transposes\n"},
 		{[]string{"trans"}, "transpose\tTranspose a matrix\n:4\n"},
 	} {
 		if got := complete(test.args...); !strings.HasPrefix(got, test.want) {

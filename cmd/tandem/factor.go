@@ -105,7 +105,7 @@ func newFactor(a *app, c factorCommand) *cobra.Command {
 		Short:             c.short,
 		Long:              c.long,
 		Example:           c.example,
-		Args:              cobra.ExactArgs(c.files),
+		Args:              needs(c.files),
 		ValidArgsFunction: files(c.files, "npy"),
 	}
 	cmd.RunE = a.runE(func(ctx context.Context, args []string) error {

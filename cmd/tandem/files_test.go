@@ -306,7 +306,8 @@ func TestProgress(t *testing.T) {
 		}
 		time.Sleep(200 * time.Millisecond)
 		synctest.Wait()
-		if s := screen.take(); !strings.Contains(s, "reading a.npy") || !strings.Contains(s, "50%") {
+		if s := screen.take(); !strings.Contains(s, "reading a.npy") || !strings.Contains(s, "50%") ||
+			!strings.Contains(s, ", 1s, 1s left") {
 			t.Errorf("no bar: %q", s)
 		}
 		p.begin("computing")

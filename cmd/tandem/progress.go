@@ -18,7 +18,8 @@ type progress struct {
 
 	mu       sync.Mutex
 	phase    string
-	fraction float64 // of the phase, negative where it is not known
+	begun    time.Time // the phase
+	fraction float64   // of the phase, negative where it is not known
 }
 
 const (
@@ -49,7 +50,7 @@ func (p *progress) begin(phase string) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.phase, p.fraction = printable(phase), -1
+	p.phase, p.begun, p.fraction = printable(phase), time.Now(), -1
 }
 
 // at says how much of the phase is done.
@@ -107,7 +108,7 @@ func (p *progress) show() {
 	var known bool
 	for {
 		p.mu.Lock()
-		now, fraction := p.phase, p.fraction
+		now, fraction, passed := p.phase, p.fraction, time.Since(p.begun)
 		p.mu.Unlock()
 		if bar == nil || now != phase || fraction >= 0 != known {
 			if bar != nil {
@@ -116,6 +117,7 @@ func (p *progress) show() {
 			phase, known = now, fraction >= 0
 			bar = newBar(p.w, phase, known)
 		}
+		bar.Describe(describePhase(phase, fraction, passed))
 		if known {
 			bar.Set(int(fraction * progressSteps))
 		} else {
@@ -130,6 +132,16 @@ func (p *progress) show() {
 	}
 }
 
+// describePhase says for how long a phase has been going on and, where that is known, will be.
+func describePhase(phase string, fraction float64, passed time.Duration) string {
+	text := phase + ", " + passed.Round(time.Second).String()
+	if fraction > 0 {
+		left := time.Duration(float64(passed) * (1 - fraction) / fraction)
+		text += ", " + left.Round(time.Second).String() + " left"
+	}
+	return text
+}
+
 func newBar(w io.Writer, phase string, known bool) *progressbar.ProgressBar {
 	length := -1
 	if known {
@@ -139,6 +151,8 @@ func newBar(w io.Writer, phase string, known bool) *progressbar.ProgressBar {
 		progressbar.OptionSetWriter(w),
 		progressbar.OptionSetDescription(phase),
 		progressbar.OptionSetWidth(30),
+		progressbar.OptionSetPredictTime(false), // it would count from the bar on
+		progressbar.OptionSetElapsedTime(false),
 		progressbar.OptionSetSpinnerChangeInterval(0), // no goroutine of its own
 		progressbar.OptionSetRenderBlankState(true))
 }

@@ -50,7 +50,7 @@ func newDistribution(a *app, name, of string, normal bool) *cobra.Command {
 			"those of Philox4x32-10 with the seed as its key, stream 0, as package array's Stream has\n" +
 			"them.",
 		Example: "  tandem random " + name + " 1000x7 --seed 5 --type f4 -o r.npy",
-		Args:    cobra.ExactArgs(1),
+		Args:    needs(1),
 		RunE: a.runE(func(ctx context.Context, args []string) error {
 			dims, err := parseDims(args[0], 2, 0)
 			if err != nil || len(dims) != 2 {

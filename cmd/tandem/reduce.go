@@ -38,7 +38,7 @@ func newReduction(a *app, op *array.Reduction) *cobra.Command {
 			"not depend on the order; int32 wraps. NaN is the smallest and the largest element.",
 		Example: "  tandem " + op.Name + " a.npy\n" +
 			"  tandem " + op.Name + " a.npy -o b.npy --axis 0",
-		Args:              cobra.ExactArgs(1),
+		Args:              needs(1),
 		ValidArgsFunction: files(1, "npy"),
 		RunE: a.runE(func(ctx context.Context, args []string) error {
 			o, ok := overs[over]

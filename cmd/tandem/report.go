@@ -27,9 +27,10 @@ type record struct {
 	GBytes float64 `json:"gigabytes_per_second,omitempty"`
 	MPI    *ranks  `json:"mpi,omitempty"`
 	// from files to a file in parts: the times include reading and writing
-	InParts bool `json:"in_parts,omitempty"`
-	integer bool // the operations are not floating-point
-	onHost  bool // large products alone run on the device, so that it has no time of its own
+	InParts  bool `json:"in_parts,omitempty"`
+	compiled bool // before the times begin
+	integer  bool // the operations are not floating-point
+	onHost   bool // large products alone run on the device, so that it has no time of its own
 }
 
 // A deviceUse is the part of a result that a device has computed.
@@ -143,7 +144,7 @@ func (a *app) report(r *record, outs outputs) error {
 		return err
 	}
 	line("time", "%s on the device%s%s", seconds(r.DeviceSeconds), r.rate(), r.remark())
-	line("", "%s for the first call, with %s", seconds(r.CallSeconds), r.overhead())
+	line("", "%s for the first call%s", seconds(r.CallSeconds), r.overhead())
 	line("", "%s in all", seconds(r.TotalSeconds))
 	_, err := fmt.Fprint(w, b.String())
 	return err
@@ -171,17 +172,24 @@ func (r *record) rate() string {
 
 func (r *record) remark() string {
 	if r.DeviceFirst && r.DeviceSeconds > 0 {
-		return " (in the first call, with " + r.overhead() + ")"
+		return " (in the first call" + r.overhead() + ")"
 	}
 	return ""
 }
 
-// overhead is what a first call does besides.
+// overhead is what a first call does besides. The cpu device compiles nothing.
 func (r *record) overhead() string {
-	if r.Device.UnifiedMemory {
-		return "compiling"
+	var what []string
+	if !r.compiled && r.Device.Driver != "cpu" {
+		what = append(what, "compiling")
 	}
-	return "compiling and copies"
+	if !r.Device.UnifiedMemory {
+		what = append(what, "copies")
+	}
+	if what == nil {
+		return ""
+	}
+	return ", with " + strings.Join(what, " and ")
 }
 
 // describe is what a person should know of a file: "a.npy (float32 64x48)".

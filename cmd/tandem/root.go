@@ -70,19 +70,50 @@ Exit codes: 0 done, 1 failed, 2 wrong flags or arguments.`,
 	root.SetVersionTemplate("{{.Version}}")
 	root.RegisterFlagCompletionFunc("backend", completeBackend)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(newDevices(a), newMatMul(a), newTranspose(a), newSort(a), newMap(a), newRandom(a), newRun(a),
-		newConformance(a), newBench(a), newTune(a), newKernels(a), newVersion(a))
-	for _, c := range factorCommands {
-		root.AddCommand(newFactor(a, c))
-	}
-	for _, op := range kernels.Elementwises() {
-		root.AddCommand(newElementwise(a, "", op))
-	}
-	for _, op := range array.Reductions() {
-		root.AddCommand(newReduction(a, op))
-	}
+	addCommands(a, root)
 	fixHelp(root)
 	return root
+}
+
+// addCommands adds all commands, in the groups that help shows.
+func addCommands(a *app, root *cobra.Command) {
+	add := func(title string, commands ...*cobra.Command) {
+		root.AddGroup(&cobra.Group{ID: title, Title: title + ":"})
+		for _, c := range commands {
+			c.GroupID = title
+			root.AddCommand(c)
+		}
+	}
+	var elementwise, factors, reductions []*cobra.Command
+	for _, op := range kernels.Elementwises() {
+		elementwise = append(elementwise, newElementwise(a, "", op))
+	}
+	for _, c := range factorCommands {
+		factors = append(factors, newFactor(a, c))
+	}
+	for _, op := range array.Reductions() {
+		reductions = append(reductions, newReduction(a, op))
+	}
+	add("Matrices", append(elementwise, newMatMul(a), newTranspose(a), newSort(a), newMap(a), newRandom(a))...)
+	add("Rows, columns and all elements", reductions...)
+	add("Equations and factors", factors...)
+	add("Kernels of your own", newRun(a), newKernels(a))
+	add("Devices", newDevices(a), newConformance(a), newBench(a), newTune(a))
+	root.AddCommand(newVersion(a))
+}
+
+// needs is n arguments, which the command's use names after its own name.
+func needs(n int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		names := strings.Fields(cmd.Use)[1 : n+1]
+		switch {
+		case len(args) < n:
+			return usagef("no %s: give %s", names[len(args)], strings.Join(names, " "))
+		case len(args) > n:
+			return usagef("%s is one argument too many: give %s", args[n], strings.Join(names, " "))
+		}
+		return nil
+	}
 }
 
 // fixHelp makes "help" of a command that is none fail, which cobra's own does not.

@@ -65,7 +65,7 @@ the same order. No other file changes: to update x.npy in place, say
 
   tandem run poly.go --kernel poly --grid 36 --block 64 \
     --arg inout:x.npy --arg f32:0.5 --arg f32:2 -o y.npy`,
-		Args:              cobra.ExactArgs(1),
+		Args:              needs(1),
 		ValidArgsFunction: files(1, "cl", "go"),
 		RunE: a.runE(func(ctx context.Context, args []string) error {
 			job, err := f.parse(args[0])
@@ -282,6 +282,7 @@ func (job *kernelJob) launch(ctx context.Context, s *linalg.Session, text string
 		return err
 	}
 	t.call = time.Since(call)
+	rec.compiled = true
 	rec.setTimes(t, 0, 0)
 	if err := ctx.Err(); err != nil {
 		return err

@@ -125,7 +125,7 @@ func TestRunBadFlags(t *testing.T) {
 			"run", at("axpy.cl"), "--kernel", "axpy", "--grid", "1", "--block", "1", "--arg",
 			"i32:1", "-o", at("o.npy"),
 		}},
-		{"accepts 1 arg(s), received 0", []string{"run", "--kernel", "axpy"}},
+		{"no FILE: give FILE", []string{"run", "--kernel", "axpy"}},
 	} {
 		fails(t, dir, exitUsage, test.says, test.args...)
 	}

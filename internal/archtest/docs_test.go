@@ -1,9 +1,12 @@
 package archtest
 
 import (
+	"bytes"
+	"encoding/xml"
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -40,6 +43,31 @@ func TestLinks(t *testing.T) {
 	})
 	if count == 0 {
 		t.Error("there is no link at all")
+	}
+}
+
+// The pictures of the pages are well-formed, and drawn for dark pages, too.
+func TestPictures(t *testing.T) {
+	count := 0
+	walk(t, func(name string, text []byte) {
+		if ok, _ := filepath.Match("docs/*.svg", name); !ok {
+			return
+		}
+		count++
+		if !bytes.Contains(text, []byte("prefers-color-scheme: dark")) {
+			t.Errorf("%s has no colors for dark pages", name)
+		}
+		for d := xml.NewDecoder(bytes.NewReader(text)); ; {
+			if _, err := d.Token(); err == io.EOF {
+				return
+			} else if err != nil {
+				t.Errorf("%s: %v", name, err)
+				return
+			}
+		}
+	})
+	if count == 0 {
+		t.Error("there is no picture at all")
 	}
 }
 

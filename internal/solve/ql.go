@@ -42,7 +42,7 @@ func ql(d, e, zt, x []float64) error {
 		return ErrNotConverged
 	}
 	if zt == nil {
-		slices.Sort(d)
+		slices.SortStableFunc(d, cmp.Compare[float64])
 		return nil
 	}
 	var order [leafRows]int

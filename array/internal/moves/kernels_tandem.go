@@ -14,7 +14,9 @@ import (
 
 // LaunchPlace runs [Place] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchPlace[E interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[E], Arg2 linalg.KernelArg[E]](s *linalg.Session, grid backend.Grid, c Arg1, a Arg2, m Map, v E) error {
+func LaunchPlace[E interface {
+	uint8 | uint16 | uint32 | uint64
+}, Arg1 linalg.KernelArg[E], Arg2 linalg.KernelArg[E]](s *linalg.Session, grid backend.Grid, c Arg1, a Arg2, m Map) error {
 	call := launch.New(s, PlaceKernels.Of(*new(E)), grid)
 	launch.Matrix[E](&call, "c", c)
 	launch.Matrix[E](&call, "a", a)
@@ -24,26 +26,37 @@ func LaunchPlace[E interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[E], Arg2 
 	call.Scalar(support.Arg(int64(m.Col)))
 	call.Scalar(support.Arg(int64(m.ColI)))
 	call.Scalar(support.Arg(int64(m.ColJ)))
-	call.Scalar(support.Arg[E](v))
 	return call.Launch()
 }
 
 var PlaceKernels = support.Kernels{
+	{Types: []any{uint8(0)}, Kernel: &PlaceUint8Kernel},
+	{Types: []any{uint16(0)}, Kernel: &PlaceUint16Kernel},
 	{Types: []any{uint32(0)}, Kernel: &PlaceUint32Kernel},
 	{Types: []any{uint64(0)}, Kernel: &PlaceUint64Kernel},
 }
 
+var PlaceUint8Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("Place_uint8", nativecode.Code_place.Of("Place_uint8", "712e591eaf2e433b8eb78c179848fe87"), support.Params{}.Matrix("c", "uchar", 1).ConstMatrix("a", "uchar", 1).Scalar("m.Row", "long", 8).Scalar("m.RowI", "long", 8).Scalar("m.RowJ", "long", 8).Scalar("m.Col", "long", 8).Scalar("m.ColI", "long", 8).Scalar("m.ColJ", "long", 8), PlaceUint8Go, PlaceUint8Plain, "moves.go")
+}}
+
+var PlaceUint16Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("Place_uint16", nativecode.Code_place.Of("Place_uint16", "4698f91934dd7c08775250bd9ac61ba4"), support.Params{}.Matrix("c", "ushort", 2).ConstMatrix("a", "ushort", 2).Scalar("m.Row", "long", 8).Scalar("m.RowI", "long", 8).Scalar("m.RowJ", "long", 8).Scalar("m.Col", "long", 8).Scalar("m.ColI", "long", 8).Scalar("m.ColJ", "long", 8), PlaceUint16Go, PlaceUint16Plain, "moves.go")
+}}
+
 var PlaceUint32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Place_uint32", nativecode.Code_place.Of("Place_uint32", "ea6aa26172f7fca9d55313e7ab16c1f5"), support.Params{}.Matrix("c", "uint", 4).ConstMatrix("a", "uint", 4).Scalar("m.Row", "long", 8).Scalar("m.RowI", "long", 8).Scalar("m.RowJ", "long", 8).Scalar("m.Col", "long", 8).Scalar("m.ColI", "long", 8).Scalar("m.ColJ", "long", 8).Scalar("v", "uint", 4), PlaceUint32Go, PlaceUint32Plain, "moves.go")
+	return kernelsPacked.Source("Place_uint32", nativecode.Code_place.Of("Place_uint32", "f54f0e4d5fb3f5fe49f10eec2fb3cf3e"), support.Params{}.Matrix("c", "uint", 4).ConstMatrix("a", "uint", 4).Scalar("m.Row", "long", 8).Scalar("m.RowI", "long", 8).Scalar("m.RowJ", "long", 8).Scalar("m.Col", "long", 8).Scalar("m.ColI", "long", 8).Scalar("m.ColJ", "long", 8), PlaceUint32Go, PlaceUint32Plain, "moves.go")
 }}
 
 var PlaceUint64Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Place_uint64", nativecode.Code_place.Of("Place_uint64", "558521e8fa4b6c3a9172c0c061faa0f3"), support.Params{}.Matrix("c", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("m.Row", "long", 8).Scalar("m.RowI", "long", 8).Scalar("m.RowJ", "long", 8).Scalar("m.Col", "long", 8).Scalar("m.ColI", "long", 8).Scalar("m.ColJ", "long", 8).Scalar("v", "ulong", 8), PlaceUint64Go, PlaceUint64Plain, "moves.go")
+	return kernelsPacked.Source("Place_uint64", nativecode.Code_place.Of("Place_uint64", "0a4a7c62a379332c30ffd0bbcdea5b97"), support.Params{}.Matrix("c", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("m.Row", "long", 8).Scalar("m.RowI", "long", 8).Scalar("m.RowJ", "long", 8).Scalar("m.Col", "long", 8).Scalar("m.ColI", "long", 8).Scalar("m.ColJ", "long", 8), PlaceUint64Go, PlaceUint64Plain, "moves.go")
 }}
 
 // LaunchPlaceShort runs [PlaceShort] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchPlaceShort[E interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[E], Arg2 linalg.KernelArg[E]](s *linalg.Session, grid backend.Grid, c Arg1, a Arg2, m Map, v E) error {
+func LaunchPlaceShort[E interface {
+	uint8 | uint16 | uint32 | uint64
+}, Arg1 linalg.KernelArg[E], Arg2 linalg.KernelArg[E]](s *linalg.Session, grid backend.Grid, c Arg1, a Arg2, m Map) error {
 	call := launch.New(s, PlaceShortKernels.Of(*new(E)), grid)
 	launch.Matrix[E](&call, "c", c)
 	launch.Matrix[E](&call, "a", a)
@@ -53,21 +66,30 @@ func LaunchPlaceShort[E interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[E], 
 	call.Scalar(support.Arg(int64(m.Col)))
 	call.Scalar(support.Arg(int64(m.ColI)))
 	call.Scalar(support.Arg(int64(m.ColJ)))
-	call.Scalar(support.Arg[E](v))
 	return call.Launch()
 }
 
 var PlaceShortKernels = support.Kernels{
+	{Types: []any{uint8(0)}, Kernel: &PlaceShortUint8Kernel},
+	{Types: []any{uint16(0)}, Kernel: &PlaceShortUint16Kernel},
 	{Types: []any{uint32(0)}, Kernel: &PlaceShortUint32Kernel},
 	{Types: []any{uint64(0)}, Kernel: &PlaceShortUint64Kernel},
 }
 
+var PlaceShortUint8Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("PlaceShort_uint8", nativecode.Code_placeshort.Of("PlaceShort_uint8", "b878aaa1bec626e3ffd47431093779f8"), support.Params{}.Matrix("c", "uchar", 1).ConstMatrix("a", "uchar", 1).Scalar("m.Row", "long", 8).Scalar("m.RowI", "long", 8).Scalar("m.RowJ", "long", 8).Scalar("m.Col", "long", 8).Scalar("m.ColI", "long", 8).Scalar("m.ColJ", "long", 8), PlaceShortUint8Go, PlaceShortUint8Plain, "moves.go")
+}}
+
+var PlaceShortUint16Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("PlaceShort_uint16", nativecode.Code_placeshort.Of("PlaceShort_uint16", "0d40eba34812db3f161dba67942a71f9"), support.Params{}.Matrix("c", "ushort", 2).ConstMatrix("a", "ushort", 2).Scalar("m.Row", "long", 8).Scalar("m.RowI", "long", 8).Scalar("m.RowJ", "long", 8).Scalar("m.Col", "long", 8).Scalar("m.ColI", "long", 8).Scalar("m.ColJ", "long", 8), PlaceShortUint16Go, PlaceShortUint16Plain, "moves.go")
+}}
+
 var PlaceShortUint32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("PlaceShort_uint32", nativecode.Code_placeshort.Of("PlaceShort_uint32", "530fa51282cf7e4a0c081780626dcfa3"), support.Params{}.Matrix("c", "uint", 4).ConstMatrix("a", "uint", 4).Scalar("m.Row", "long", 8).Scalar("m.RowI", "long", 8).Scalar("m.RowJ", "long", 8).Scalar("m.Col", "long", 8).Scalar("m.ColI", "long", 8).Scalar("m.ColJ", "long", 8).Scalar("v", "uint", 4), PlaceShortUint32Go, PlaceShortUint32Plain, "moves.go")
+	return kernelsPacked.Source("PlaceShort_uint32", nativecode.Code_placeshort.Of("PlaceShort_uint32", "514516dc3063bd3baf4608c61e2f75fd"), support.Params{}.Matrix("c", "uint", 4).ConstMatrix("a", "uint", 4).Scalar("m.Row", "long", 8).Scalar("m.RowI", "long", 8).Scalar("m.RowJ", "long", 8).Scalar("m.Col", "long", 8).Scalar("m.ColI", "long", 8).Scalar("m.ColJ", "long", 8), PlaceShortUint32Go, PlaceShortUint32Plain, "moves.go")
 }}
 
 var PlaceShortUint64Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("PlaceShort_uint64", nativecode.Code_placeshort.Of("PlaceShort_uint64", "9a588b69792f70f9497b809273690462"), support.Params{}.Matrix("c", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("m.Row", "long", 8).Scalar("m.RowI", "long", 8).Scalar("m.RowJ", "long", 8).Scalar("m.Col", "long", 8).Scalar("m.ColI", "long", 8).Scalar("m.ColJ", "long", 8).Scalar("v", "ulong", 8), PlaceShortUint64Go, PlaceShortUint64Plain, "moves.go")
+	return kernelsPacked.Source("PlaceShort_uint64", nativecode.Code_placeshort.Of("PlaceShort_uint64", "85603588a325e3b5580582be762e7c74"), support.Params{}.Matrix("c", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("m.Row", "long", 8).Scalar("m.RowI", "long", 8).Scalar("m.RowJ", "long", 8).Scalar("m.Col", "long", 8).Scalar("m.ColI", "long", 8).Scalar("m.ColJ", "long", 8), PlaceShortUint64Go, PlaceShortUint64Plain, "moves.go")
 }}
 
 // LaunchCheck runs [Check] over grid. Slices and matrices are in host memory or on the device of s;
@@ -102,7 +124,9 @@ var CheckInOrderKernel = support.Lazy{New: func() *backend.Source {
 
 // LaunchRows runs [Rows] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchRows[E interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[E], Arg2 linalg.KernelArg[E], Arg3 linalg.KernelArg[int32], Arg4 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, c Arg1, a Arg2, index Arg3, bad Arg4, put bool, short bool) error {
+func LaunchRows[E interface {
+	uint8 | uint16 | uint32 | uint64
+}, Arg1 linalg.KernelArg[E], Arg2 linalg.KernelArg[E], Arg3 linalg.KernelArg[int32], Arg4 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, c Arg1, a Arg2, index Arg3, bad Arg4, put bool, short bool) error {
 	call := launch.New(s, RowsKernels.Of(*new(E)), grid)
 	launch.Matrix[E](&call, "c", c)
 	launch.Matrix[E](&call, "a", a)
@@ -114,9 +138,19 @@ func LaunchRows[E interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[E], Arg2 l
 }
 
 var RowsKernels = support.Kernels{
+	{Types: []any{uint8(0)}, Kernel: &RowsUint8Kernel},
+	{Types: []any{uint16(0)}, Kernel: &RowsUint16Kernel},
 	{Types: []any{uint32(0)}, Kernel: &RowsUint32Kernel},
 	{Types: []any{uint64(0)}, Kernel: &RowsUint64Kernel},
 }
+
+var RowsUint8Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("Rows_uint8", nativecode.Code_rows.Of("Rows_uint8", "fd245f24d3c464a25589393bf4a7314b"), support.Params{}.Matrix("c", "uchar", 1).ConstMatrix("a", "uchar", 1).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4).Scalar("put", "uint", 4).Scalar("short", "uint", 4), RowsUint8Go, RowsUint8Plain, "moves.go")
+}}
+
+var RowsUint16Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("Rows_uint16", nativecode.Code_rows.Of("Rows_uint16", "295493380a84e330986b49ad342bc384"), support.Params{}.Matrix("c", "ushort", 2).ConstMatrix("a", "ushort", 2).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4).Scalar("put", "uint", 4).Scalar("short", "uint", 4), RowsUint16Go, RowsUint16Plain, "moves.go")
+}}
 
 var RowsUint32Kernel = support.Lazy{New: func() *backend.Source {
 	return kernelsPacked.Source("Rows_uint32", nativecode.Code_rows.Of("Rows_uint32", "1ed53c46d61fab31073b9fa0c81b1ed5"), support.Params{}.Matrix("c", "uint", 4).ConstMatrix("a", "uint", 4).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4).Scalar("put", "uint", 4).Scalar("short", "uint", 4), RowsUint32Go, RowsUint32Plain, "moves.go")
@@ -128,7 +162,9 @@ var RowsUint64Kernel = support.Lazy{New: func() *backend.Source {
 
 // LaunchCols runs [Cols] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchCols[E interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[E], Arg2 linalg.KernelArg[E], Arg3 linalg.KernelArg[int32], Arg4 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, c Arg1, a Arg2, index Arg3, bad Arg4) error {
+func LaunchCols[E interface {
+	uint8 | uint16 | uint32 | uint64
+}, Arg1 linalg.KernelArg[E], Arg2 linalg.KernelArg[E], Arg3 linalg.KernelArg[int32], Arg4 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, c Arg1, a Arg2, index Arg3, bad Arg4) error {
 	call := launch.New(s, ColsKernels.Of(*new(E)), grid)
 	launch.Matrix[E](&call, "c", c)
 	launch.Matrix[E](&call, "a", a)
@@ -138,9 +174,19 @@ func LaunchCols[E interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[E], Arg2 l
 }
 
 var ColsKernels = support.Kernels{
+	{Types: []any{uint8(0)}, Kernel: &ColsUint8Kernel},
+	{Types: []any{uint16(0)}, Kernel: &ColsUint16Kernel},
 	{Types: []any{uint32(0)}, Kernel: &ColsUint32Kernel},
 	{Types: []any{uint64(0)}, Kernel: &ColsUint64Kernel},
 }
+
+var ColsUint8Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("Cols_uint8", nativecode.Code_cols.Of("Cols_uint8", "8c3f87aa4d4643b337671f63f7005788"), support.Params{}.Matrix("c", "uchar", 1).ConstMatrix("a", "uchar", 1).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4), ColsUint8Go, ColsUint8Plain, "moves.go")
+}}
+
+var ColsUint16Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("Cols_uint16", nativecode.Code_cols.Of("Cols_uint16", "7c8b93841714e507c1557f0049e128e0"), support.Params{}.Matrix("c", "ushort", 2).ConstMatrix("a", "ushort", 2).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4), ColsUint16Go, ColsUint16Plain, "moves.go")
+}}
 
 var ColsUint32Kernel = support.Lazy{New: func() *backend.Source {
 	return kernelsPacked.Source("Cols_uint32", nativecode.Code_cols.Of("Cols_uint32", "404846655d1d19608669d16cb00fd2d6"), support.Params{}.Matrix("c", "uint", 4).ConstMatrix("a", "uint", 4).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4), ColsUint32Go, ColsUint32Plain, "moves.go")
@@ -148,6 +194,79 @@ var ColsUint32Kernel = support.Lazy{New: func() *backend.Source {
 
 var ColsUint64Kernel = support.Lazy{New: func() *backend.Source {
 	return kernelsPacked.Source("Cols_uint64", nativecode.Code_cols.Of("Cols_uint64", "858a2aa5be75f2be466c487c183db975"), support.Params{}.Matrix("c", "ulong", 8).ConstMatrix("a", "ulong", 8).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4), ColsUint64Go, ColsUint64Plain, "moves.go")
+}}
+
+// LaunchAlong runs [Along] over grid. Slices and matrices are in host memory or on the device of s;
+// with host memory it blocks until the kernel is done.
+func LaunchAlong[E interface {
+	uint8 | uint16 | uint32 | uint64
+}, Arg1 linalg.KernelArg[E], Arg2 linalg.KernelArg[E], Arg3 linalg.KernelArg[int32], Arg4 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, c Arg1, a Arg2, index Arg3, bad Arg4) error {
+	call := launch.New(s, AlongKernels.Of(*new(E)), grid)
+	launch.Matrix[E](&call, "c", c)
+	launch.Matrix[E](&call, "a", a)
+	launch.Matrix[int32](&call, "index", index)
+	launch.Slice[int32](&call, "bad", bad)
+	return call.Launch()
+}
+
+var AlongKernels = support.Kernels{
+	{Types: []any{uint8(0)}, Kernel: &AlongUint8Kernel},
+	{Types: []any{uint16(0)}, Kernel: &AlongUint16Kernel},
+	{Types: []any{uint32(0)}, Kernel: &AlongUint32Kernel},
+	{Types: []any{uint64(0)}, Kernel: &AlongUint64Kernel},
+}
+
+var AlongUint8Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("Along_uint8", nativecode.Code_along.Of("Along_uint8", "80ea8c42a8f8aa4832a8c5209e597dc3"), support.Params{}.Matrix("c", "uchar", 1).ConstMatrix("a", "uchar", 1).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4), AlongUint8Go, AlongUint8Plain, "moves.go")
+}}
+
+var AlongUint16Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("Along_uint16", nativecode.Code_along.Of("Along_uint16", "ac48a6af0c6ca4e01abf29eccdd18c9a"), support.Params{}.Matrix("c", "ushort", 2).ConstMatrix("a", "ushort", 2).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4), AlongUint16Go, AlongUint16Plain, "moves.go")
+}}
+
+var AlongUint32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("Along_uint32", nativecode.Code_along.Of("Along_uint32", "9535bb178e4f81a4baadf578c87c4e00"), support.Params{}.Matrix("c", "uint", 4).ConstMatrix("a", "uint", 4).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4), AlongUint32Go, AlongUint32Plain, "moves.go")
+}}
+
+var AlongUint64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("Along_uint64", nativecode.Code_along.Of("Along_uint64", "e5b9e088361ed591c9de23774ae69022"), support.Params{}.Matrix("c", "ulong", 8).ConstMatrix("a", "ulong", 8).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4), AlongUint64Go, AlongUint64Plain, "moves.go")
+}}
+
+// LaunchAlongRows runs [AlongRows] over grid. Slices and matrices are in host memory or on the device of s;
+// with host memory it blocks until the kernel is done.
+func LaunchAlongRows[E interface {
+	uint8 | uint16 | uint32 | uint64
+}, Arg1 linalg.KernelArg[E], Arg2 linalg.KernelArg[E], Arg3 linalg.KernelArg[int32], Arg4 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, c Arg1, a Arg2, index Arg3, bad Arg4, put bool) error {
+	call := launch.New(s, AlongRowsKernels.Of(*new(E)), grid)
+	launch.Matrix[E](&call, "c", c)
+	launch.Matrix[E](&call, "a", a)
+	launch.Matrix[int32](&call, "index", index)
+	launch.Slice[int32](&call, "bad", bad)
+	call.Scalar(support.Bool(bool(put)))
+	return call.Launch()
+}
+
+var AlongRowsKernels = support.Kernels{
+	{Types: []any{uint8(0)}, Kernel: &AlongRowsUint8Kernel},
+	{Types: []any{uint16(0)}, Kernel: &AlongRowsUint16Kernel},
+	{Types: []any{uint32(0)}, Kernel: &AlongRowsUint32Kernel},
+	{Types: []any{uint64(0)}, Kernel: &AlongRowsUint64Kernel},
+}
+
+var AlongRowsUint8Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("AlongRows_uint8", nil, support.Params{}.Matrix("c", "uchar", 1).ConstMatrix("a", "uchar", 1).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4).Scalar("put", "uint", 4), AlongRowsUint8Go, AlongRowsUint8Plain, "moves.go")
+}}
+
+var AlongRowsUint16Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("AlongRows_uint16", nil, support.Params{}.Matrix("c", "ushort", 2).ConstMatrix("a", "ushort", 2).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4).Scalar("put", "uint", 4), AlongRowsUint16Go, AlongRowsUint16Plain, "moves.go")
+}}
+
+var AlongRowsUint32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("AlongRows_uint32", nil, support.Params{}.Matrix("c", "uint", 4).ConstMatrix("a", "uint", 4).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4).Scalar("put", "uint", 4), AlongRowsUint32Go, AlongRowsUint32Plain, "moves.go")
+}}
+
+var AlongRowsUint64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("AlongRows_uint64", nil, support.Params{}.Matrix("c", "ulong", 8).ConstMatrix("a", "ulong", 8).ConstMatrix("index", "int", 4).ConstSlice("bad", "int", 4).Scalar("put", "uint", 4), AlongRowsUint64Go, AlongRowsUint64Plain, "moves.go")
 }}
 
 // LaunchCountTrue runs [CountTrue] over grid. Slices and matrices are in host memory or on the device of s;
@@ -217,14 +336,16 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "moves.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "moves.go", Head: "const block = 1024", Hash: "06b91cc47c3fe4a87b29ce64816c79171a9ae187015e5e73b92320f441f832d0"},
 	{File: "moves.go", Head: "type Map struct{ Row, RowI, RowJ, Col, ColI, ColJ int }", Hash: "41efb376eb32f53d37a7fad41f3206af35ab2c5d318be6f31165d511b72b8298"},
-	{File: "moves.go", Head: "func Place[E gpu.Unsigned](it gpu.Item, c, a gpu.Matrix[E], m Map, v E) {", Hash: "8a4289ded408af28a859ff84712b57a6ea89b21a72d7ac08a13f817d43914b4d"},
-	{File: "moves.go", Head: "func PlaceShort[E gpu.Unsigned](it gpu.Item, c, a gpu.Matrix[E], m Map, v E) {", Hash: "e7958e6a7aaf23b928c73d2c421879fb713429d98771daf7c9aad35923f7d85c"},
+	{File: "moves.go", Head: "func Place[E gpu.Unsigned](it gpu.Item, c, a gpu.Matrix[E], m Map) {", Hash: "610533206d1941b807267b6c3f5df2052f22c7135f02060650686d3b80e392d6"},
+	{File: "moves.go", Head: "func PlaceShort[E gpu.Unsigned](it gpu.Item, c, a gpu.Matrix[E], m Map) {", Hash: "a4a47b64cebdae9900b83a61903f60ab440c3d709d9c3ba9463f8920896d0295"},
 	{File: "moves.go", Head: "func Check(it gpu.Item, bad, owners []int32, index gpu.Matrix[int32], rows int) {", Hash: "61146a1651e84afd7843619c74ae04436cb34e78c4c6a54e546fdc70f0a052f0"},
 	{File: "moves.go", Head: "func CheckInOrder(it gpu.Item, bad, owners []int32, index gpu.Matrix[int32], rows int) {", Hash: "cd5873dbd914a5cb45b700d25ba0af7b0eb67308cb84d50bccb20080aa4d1e0f"},
 	{File: "moves.go", Head: "func at(v gpu.Matrix[int32], k int) int { return int(v.Data[k*step(v)]) }", Hash: "d806b9dea94633d3c4b9781996369eb64cbdf78a7cf8f2c4d1bd35b7b9d608fd"},
 	{File: "moves.go", Head: "func step[E gpu.Unsigned | int32](v gpu.Matrix[E]) int {", Hash: "3c38770f9c5d99225258204a215c2d41a48567a839848fdf25f6b0e47abf94ff"},
-	{File: "moves.go", Head: "func Rows[E gpu.Unsigned](it gpu.Item, c, a gpu.Matrix[E], index gpu.Matrix[int32], bad []int32, put, short bool) {", Hash: "b43ca5a370074a0c6a218a9b3d3dcf232bee92932d16dabc521c0e731e25ce52"},
-	{File: "moves.go", Head: "func Cols[E gpu.Unsigned](it gpu.Item, c, a gpu.Matrix[E], index gpu.Matrix[int32], bad []int32) {", Hash: "4f6809d192ab51702564d40315b1896cfaec4259398febf4c36e1ae9981e03cc"},
+	{File: "moves.go", Head: "func Rows[E gpu.Unsigned](it gpu.Item, c, a gpu.Matrix[E], index gpu.Matrix[int32], bad []int32, put, short bool) {", Hash: "d2da41e53e48702dc12a5ff5f3b392a0acc559eecadbcd2633cd3739f796f936"},
+	{File: "moves.go", Head: "func Cols[E gpu.Unsigned](it gpu.Item, c, a gpu.Matrix[E], index gpu.Matrix[int32], bad []int32) {", Hash: "b04479b37b2939453fa316a6f81476ab96ae957ffc7a43ddd26fc67ffd893054"},
+	{File: "moves.go", Head: "func Along[E gpu.Unsigned](it gpu.Item, c, a gpu.Matrix[E], index gpu.Matrix[int32], bad []int32) {", Hash: "7a3d12254397da7d9e7875e46610144f96c6400194c139de0aab93d7d34dd4bd"},
+	{File: "moves.go", Head: "func AlongRows[E gpu.Unsigned](it gpu.Item, c, a gpu.Matrix[E], index gpu.Matrix[int32], bad []int32, put bool) {", Hash: "8822771216ff584fdfdcdbbcc89a35f5c58aa45ff37c6da8097f8d165dcb31c2"},
 	{File: "moves.go", Head: "func ends(index gpu.Matrix[int32], i int, put bool) (from, to int) {", Hash: "80e86f76a591f0425d9f3a0385c9c6e91c0555c07039649197bcf4f2ab26b8fc"},
 	{File: "selection.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "selection.go", Head: "func CountTrue(it gpu.Item, counts []int32, mask []uint8, per int) {", Hash: "7857f7dd7c824403e8f81e50981904528beae3e2bf751cebfeba777d132621d1"},
@@ -236,7 +357,7 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 }, nil, nil)
 
 type gpu_Matrix struct {
-	Data_   []uint32
+	Data_   []uint8
 	Rows_   int64
 	Cols_   int64
 	Stride_ int64
@@ -252,20 +373,34 @@ type gpu_Map struct {
 }
 
 type gpu_Matrix_ struct {
-	Data_   []uint64
+	Data_   []uint16
 	Rows_   int64
 	Cols_   int64
 	Stride_ int64
 }
 
 type gpu_Matrix__ struct {
+	Data_   []uint32
+	Rows_   int64
+	Cols_   int64
+	Stride_ int64
+}
+
+type gpu_Matrix___ struct {
+	Data_   []uint64
+	Rows_   int64
+	Cols_   int64
+	Stride_ int64
+}
+
+type gpu_Matrix____ struct {
 	Data_   []int32
 	Rows_   int64
 	Cols_   int64
 	Stride_ int64
 }
 
-func PlaceUint32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func PlaceUint8Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	var arg2 Map
 	arg2.Row = int(args[10].Int64())
 	arg2.RowI = int(args[11].Int64())
@@ -274,13 +409,13 @@ func PlaceUint32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	arg2.ColI = int(args[14].Int64())
 	arg2.ColJ = int(args[15].Int64())
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Place[uint32](it, gpu.Matrix[uint32]{Data: support.Matrix[uint32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[uint32]{Data: support.Matrix[uint32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, arg2, uint32(args[16].Uint32()))
+		Place[uint8](it, gpu.Matrix[uint8]{Data: support.Matrix[uint8](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[uint8]{Data: support.Matrix[uint8](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, arg2)
 	})
 }
 
-func PlaceUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	c_ := gpu_Matrix{Data_: support.Matrix[uint32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
-	a_ := gpu_Matrix{Data_: support.Matrix[uint32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+func PlaceUint8Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	c_ := gpu_Matrix{Data_: support.Matrix[uint8](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	a_ := gpu_Matrix{Data_: support.Matrix[uint8](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	var m_ gpu_Map
 	m_.Row_ = args[10].Int64()
 	m_.RowI_ = args[11].Int64()
@@ -288,7 +423,6 @@ func PlaceUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	m_.Col_ = args[13].Int64()
 	m_.ColI_ = args[14].Int64()
 	m_.ColJ_ = args[15].Int64()
-	v_ := args[16].Uint32()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s1 := int64(grid.Groups[1]) * n1
 	for i := lo; i < hi; i++ {
@@ -335,7 +469,7 @@ func PlaceUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 							for j3_ := begin_ + (i0 - b0); j3_ < end_; j3_ = j3_ + n0 {
 								/*line moves.go:33*/ k_ := row_ + (m_.RowJ_ * j3_)
 								/*line moves.go:33*/ l_ := col_ + (m_.ColJ_ * j3_)
-								/*line moves.go:33*/ x_ := v_
+								/*line moves.go:33*/ x_ := uint8(0)
 								if (((k_ >= int64(0)) && (k_ < h9)) && (l_ >= int64(0))) && (l_ < h10) {
 									x_ = h11[(k_*h12)+l_]
 								}
@@ -346,7 +480,177 @@ func PlaceUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:350
+//line kernels_tandem.go:484
+	}
+	return nil
+}
+
+func PlaceUint16Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg2 Map
+	arg2.Row = int(args[10].Int64())
+	arg2.RowI = int(args[11].Int64())
+	arg2.RowJ = int(args[12].Int64())
+	arg2.Col = int(args[13].Int64())
+	arg2.ColI = int(args[14].Int64())
+	arg2.ColJ = int(args[15].Int64())
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		Place[uint16](it, gpu.Matrix[uint16]{Data: support.Matrix[uint16](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[uint16]{Data: support.Matrix[uint16](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, arg2)
+	})
+}
+
+func PlaceUint16Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	c_ := gpu_Matrix_{Data_: support.Matrix[uint16](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	a_ := gpu_Matrix_{Data_: support.Matrix[uint16](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	var m_ gpu_Map
+	m_.Row_ = args[10].Int64()
+	m_.RowI_ = args[11].Int64()
+	m_.RowJ_ = args[12].Int64()
+	m_.Col_ = args[13].Int64()
+	m_.ColI_ = args[14].Int64()
+	m_.ColJ_ = args[15].Int64()
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s1 := int64(grid.Groups[1]) * n1
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		for a1 := b1; a1 < c_.Rows_; a1 += s1 {
+			e0, e1, e2 := b0+n0, min(a1+n1, c_.Rows_), b2+n2
+			for i2 := b2; i2 < e2; i2++ {
+				for i1 := a1; i1 < e1; i1++ {
+					for i0 := b0; i0 < e0; i0++ {
+						/*line moves.go:16*/ i_ := i1
+						row_ := m_.Row_ + (m_.RowI_ * i_)
+						/*line moves.go:17*/ col_ := m_.Col_ + (m_.ColI_ * i_)
+					loop2:
+//line moves.go:18
+						for begin_ := g0 * int64(1024); begin_ < c_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
+							end_ := min(begin_+int64(1024), c_.Cols_)
+							if (((((m_.RowJ_ == int64(0)) && (m_.ColJ_ == int64(1))) && (row_ >= int64(0))) && (row_ < a_.Rows_)) && (col_ >= int64(0))) && ((col_ + end_) <= a_.Cols_) {
+								h1 := c_.Data_
+								h2 := c_.Stride_
+								h3 := a_.Data_
+								h4 := a_.Stride_
+								for j_ := begin_ + (i0 - b0); j_ < end_; j_ = j_ + n0 {
+									/*line moves.go:22*/ h1[(i_*h2)+j_] = h3[((row_*h4)+col_)+j_]
+								}
+								continue loop2
+							}
+							if (((((m_.RowJ_ == int64(0)) && (m_.ColJ_ == int64(-1))) && (row_ >= int64(0))) && (row_ < a_.Rows_)) && ((col_ - end_) >= int64(-1))) && ((col_ - begin_) < a_.Cols_) {
+								h5 := c_.Data_
+								h6 := c_.Stride_
+								h7 := a_.Data_
+								h8 := a_.Stride_
+								for j2_ := begin_ + (i0 - b0); j2_ < end_; j2_ = j2_ + n0 {
+									/*line moves.go:28*/ h5[(i_*h6)+j2_] = h7[((row_*h8)+col_)-j2_]
+								}
+								continue loop2
+							}
+							h9 := a_.Rows_
+							h10 := a_.Cols_
+							h11 := a_.Data_
+							h12 := a_.Stride_
+							h13 := c_.Data_
+							h14 := c_.Stride_
+							for j3_ := begin_ + (i0 - b0); j3_ < end_; j3_ = j3_ + n0 {
+								/*line moves.go:33*/ k_ := row_ + (m_.RowJ_ * j3_)
+								/*line moves.go:33*/ l_ := col_ + (m_.ColJ_ * j3_)
+								/*line moves.go:33*/ x_ := uint16(0)
+								if (((k_ >= int64(0)) && (k_ < h9)) && (l_ >= int64(0))) && (l_ < h10) {
+									x_ = h11[(k_*h12)+l_]
+								}
+								h13[(i_*h14)+j3_] = x_
+							}
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:569
+	}
+	return nil
+}
+
+func PlaceUint32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg2 Map
+	arg2.Row = int(args[10].Int64())
+	arg2.RowI = int(args[11].Int64())
+	arg2.RowJ = int(args[12].Int64())
+	arg2.Col = int(args[13].Int64())
+	arg2.ColI = int(args[14].Int64())
+	arg2.ColJ = int(args[15].Int64())
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		Place[uint32](it, gpu.Matrix[uint32]{Data: support.Matrix[uint32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[uint32]{Data: support.Matrix[uint32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, arg2)
+	})
+}
+
+func PlaceUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	c_ := gpu_Matrix__{Data_: support.Matrix[uint32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	a_ := gpu_Matrix__{Data_: support.Matrix[uint32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	var m_ gpu_Map
+	m_.Row_ = args[10].Int64()
+	m_.RowI_ = args[11].Int64()
+	m_.RowJ_ = args[12].Int64()
+	m_.Col_ = args[13].Int64()
+	m_.ColI_ = args[14].Int64()
+	m_.ColJ_ = args[15].Int64()
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s1 := int64(grid.Groups[1]) * n1
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		for a1 := b1; a1 < c_.Rows_; a1 += s1 {
+			e0, e1, e2 := b0+n0, min(a1+n1, c_.Rows_), b2+n2
+			for i2 := b2; i2 < e2; i2++ {
+				for i1 := a1; i1 < e1; i1++ {
+					for i0 := b0; i0 < e0; i0++ {
+						/*line moves.go:16*/ i_ := i1
+						row_ := m_.Row_ + (m_.RowI_ * i_)
+						/*line moves.go:17*/ col_ := m_.Col_ + (m_.ColI_ * i_)
+					loop2:
+//line moves.go:18
+						for begin_ := g0 * int64(1024); begin_ < c_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
+							end_ := min(begin_+int64(1024), c_.Cols_)
+							if (((((m_.RowJ_ == int64(0)) && (m_.ColJ_ == int64(1))) && (row_ >= int64(0))) && (row_ < a_.Rows_)) && (col_ >= int64(0))) && ((col_ + end_) <= a_.Cols_) {
+								h1 := c_.Data_
+								h2 := c_.Stride_
+								h3 := a_.Data_
+								h4 := a_.Stride_
+								for j_ := begin_ + (i0 - b0); j_ < end_; j_ = j_ + n0 {
+									/*line moves.go:22*/ h1[(i_*h2)+j_] = h3[((row_*h4)+col_)+j_]
+								}
+								continue loop2
+							}
+							if (((((m_.RowJ_ == int64(0)) && (m_.ColJ_ == int64(-1))) && (row_ >= int64(0))) && (row_ < a_.Rows_)) && ((col_ - end_) >= int64(-1))) && ((col_ - begin_) < a_.Cols_) {
+								h5 := c_.Data_
+								h6 := c_.Stride_
+								h7 := a_.Data_
+								h8 := a_.Stride_
+								for j2_ := begin_ + (i0 - b0); j2_ < end_; j2_ = j2_ + n0 {
+									/*line moves.go:28*/ h5[(i_*h6)+j2_] = h7[((row_*h8)+col_)-j2_]
+								}
+								continue loop2
+							}
+							h9 := a_.Rows_
+							h10 := a_.Cols_
+							h11 := a_.Data_
+							h12 := a_.Stride_
+							h13 := c_.Data_
+							h14 := c_.Stride_
+							for j3_ := begin_ + (i0 - b0); j3_ < end_; j3_ = j3_ + n0 {
+								/*line moves.go:33*/ k_ := row_ + (m_.RowJ_ * j3_)
+								/*line moves.go:33*/ l_ := col_ + (m_.ColJ_ * j3_)
+								/*line moves.go:33*/ x_ := uint32(0)
+								if (((k_ >= int64(0)) && (k_ < h9)) && (l_ >= int64(0))) && (l_ < h10) {
+									x_ = h11[(k_*h12)+l_]
+								}
+								h13[(i_*h14)+j3_] = x_
+							}
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:654
 	}
 	return nil
 }
@@ -360,13 +664,13 @@ func PlaceUint64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	arg2.ColI = int(args[14].Int64())
 	arg2.ColJ = int(args[15].Int64())
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Place[uint64](it, gpu.Matrix[uint64]{Data: support.Matrix[uint64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[uint64]{Data: support.Matrix[uint64](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, arg2, uint64(args[16].Uint64()))
+		Place[uint64](it, gpu.Matrix[uint64]{Data: support.Matrix[uint64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[uint64]{Data: support.Matrix[uint64](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, arg2)
 	})
 }
 
 func PlaceUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	c_ := gpu_Matrix_{Data_: support.Matrix[uint64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
-	a_ := gpu_Matrix_{Data_: support.Matrix[uint64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	c_ := gpu_Matrix___{Data_: support.Matrix[uint64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	a_ := gpu_Matrix___{Data_: support.Matrix[uint64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	var m_ gpu_Map
 	m_.Row_ = args[10].Int64()
 	m_.RowI_ = args[11].Int64()
@@ -374,7 +678,6 @@ func PlaceUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	m_.Col_ = args[13].Int64()
 	m_.ColI_ = args[14].Int64()
 	m_.ColJ_ = args[15].Int64()
-	v_ := args[16].Uint64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s1 := int64(grid.Groups[1]) * n1
 	for i := lo; i < hi; i++ {
@@ -421,7 +724,7 @@ func PlaceUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 							for j3_ := begin_ + (i0 - b0); j3_ < end_; j3_ = j3_ + n0 {
 								/*line moves.go:33*/ k_ := row_ + (m_.RowJ_ * j3_)
 								/*line moves.go:33*/ l_ := col_ + (m_.ColJ_ * j3_)
-								/*line moves.go:33*/ x_ := v_
+								/*line moves.go:33*/ x_ := uint64(0)
 								if (((k_ >= int64(0)) && (k_ < h9)) && (l_ >= int64(0))) && (l_ < h10) {
 									x_ = h11[(k_*h12)+l_]
 								}
@@ -432,7 +735,127 @@ func PlaceUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:436
+//line kernels_tandem.go:739
+	}
+	return nil
+}
+
+func PlaceShortUint8Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg2 Map
+	arg2.Row = int(args[10].Int64())
+	arg2.RowI = int(args[11].Int64())
+	arg2.RowJ = int(args[12].Int64())
+	arg2.Col = int(args[13].Int64())
+	arg2.ColI = int(args[14].Int64())
+	arg2.ColJ = int(args[15].Int64())
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		PlaceShort[uint8](it, gpu.Matrix[uint8]{Data: support.Matrix[uint8](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[uint8]{Data: support.Matrix[uint8](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, arg2)
+	})
+}
+
+func PlaceShortUint8Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	c_ := gpu_Matrix{Data_: support.Matrix[uint8](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	a_ := gpu_Matrix{Data_: support.Matrix[uint8](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	var m_ gpu_Map
+	m_.Row_ = args[10].Int64()
+	m_.RowI_ = args[11].Int64()
+	m_.RowJ_ = args[12].Int64()
+	m_.Col_ = args[13].Int64()
+	m_.ColI_ = args[14].Int64()
+	m_.ColJ_ = args[15].Int64()
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		more := support.More(grid, i, hi)
+		i += more
+		for a0 := b0; a0 < c_.Rows_; a0 += s0 {
+			e0, e1, e2 := min(a0+int64(1+more)*n0, c_.Rows_), b1+n1, b2+n2
+			for i2 := b2; i2 < e2; i2++ {
+				for i1 := b1; i1 < e1; i1++ {
+					for i0 := a0; i0 < e0; i0++ {
+						/*line moves.go:48*/ i_ := i0
+						h1 := a_.Rows_
+						h2 := a_.Cols_
+						h3 := a_.Data_
+						h4 := a_.Stride_
+						h5 := c_.Data_
+						h6 := c_.Stride_
+						for t_, j_ := c_.Cols_, int64(0); j_ < t_; j_ = j_ + int64(1) {
+							/*line moves.go:50*/ k_ := (m_.Row_ + (m_.RowI_ * i_)) + (m_.RowJ_ * j_)
+							/*line moves.go:50*/ l_ := (m_.Col_ + (m_.ColI_ * i_)) + (m_.ColJ_ * j_)
+							/*line moves.go:50*/ x_ := uint8(0)
+							if (((k_ >= int64(0)) && (k_ < h1)) && (l_ >= int64(0))) && (l_ < h2) {
+								x_ = h3[(k_*h4)+l_]
+							}
+							h5[(i_*h6)+j_] = x_
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:799
+	}
+	return nil
+}
+
+func PlaceShortUint16Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg2 Map
+	arg2.Row = int(args[10].Int64())
+	arg2.RowI = int(args[11].Int64())
+	arg2.RowJ = int(args[12].Int64())
+	arg2.Col = int(args[13].Int64())
+	arg2.ColI = int(args[14].Int64())
+	arg2.ColJ = int(args[15].Int64())
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		PlaceShort[uint16](it, gpu.Matrix[uint16]{Data: support.Matrix[uint16](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[uint16]{Data: support.Matrix[uint16](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, arg2)
+	})
+}
+
+func PlaceShortUint16Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	c_ := gpu_Matrix_{Data_: support.Matrix[uint16](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	a_ := gpu_Matrix_{Data_: support.Matrix[uint16](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	var m_ gpu_Map
+	m_.Row_ = args[10].Int64()
+	m_.RowI_ = args[11].Int64()
+	m_.RowJ_ = args[12].Int64()
+	m_.Col_ = args[13].Int64()
+	m_.ColI_ = args[14].Int64()
+	m_.ColJ_ = args[15].Int64()
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		more := support.More(grid, i, hi)
+		i += more
+		for a0 := b0; a0 < c_.Rows_; a0 += s0 {
+			e0, e1, e2 := min(a0+int64(1+more)*n0, c_.Rows_), b1+n1, b2+n2
+			for i2 := b2; i2 < e2; i2++ {
+				for i1 := b1; i1 < e1; i1++ {
+					for i0 := a0; i0 < e0; i0++ {
+						/*line moves.go:48*/ i_ := i0
+						h1 := a_.Rows_
+						h2 := a_.Cols_
+						h3 := a_.Data_
+						h4 := a_.Stride_
+						h5 := c_.Data_
+						h6 := c_.Stride_
+						for t_, j_ := c_.Cols_, int64(0); j_ < t_; j_ = j_ + int64(1) {
+							/*line moves.go:50*/ k_ := (m_.Row_ + (m_.RowI_ * i_)) + (m_.RowJ_ * j_)
+							/*line moves.go:50*/ l_ := (m_.Col_ + (m_.ColI_ * i_)) + (m_.ColJ_ * j_)
+							/*line moves.go:50*/ x_ := uint16(0)
+							if (((k_ >= int64(0)) && (k_ < h1)) && (l_ >= int64(0))) && (l_ < h2) {
+								x_ = h3[(k_*h4)+l_]
+							}
+							h5[(i_*h6)+j_] = x_
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:859
 	}
 	return nil
 }
@@ -446,13 +869,13 @@ func PlaceShortUint32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) er
 	arg2.ColI = int(args[14].Int64())
 	arg2.ColJ = int(args[15].Int64())
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		PlaceShort[uint32](it, gpu.Matrix[uint32]{Data: support.Matrix[uint32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[uint32]{Data: support.Matrix[uint32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, arg2, uint32(args[16].Uint32()))
+		PlaceShort[uint32](it, gpu.Matrix[uint32]{Data: support.Matrix[uint32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[uint32]{Data: support.Matrix[uint32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, arg2)
 	})
 }
 
 func PlaceShortUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	c_ := gpu_Matrix{Data_: support.Matrix[uint32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
-	a_ := gpu_Matrix{Data_: support.Matrix[uint32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	c_ := gpu_Matrix__{Data_: support.Matrix[uint32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	a_ := gpu_Matrix__{Data_: support.Matrix[uint32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	var m_ gpu_Map
 	m_.Row_ = args[10].Int64()
 	m_.RowI_ = args[11].Int64()
@@ -460,7 +883,6 @@ func PlaceShortUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 	m_.Col_ = args[13].Int64()
 	m_.ColI_ = args[14].Int64()
 	m_.ColJ_ = args[15].Int64()
-	v_ := args[16].Uint32()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
@@ -483,7 +905,7 @@ func PlaceShortUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 						for t_, j_ := c_.Cols_, int64(0); j_ < t_; j_ = j_ + int64(1) {
 							/*line moves.go:50*/ k_ := (m_.Row_ + (m_.RowI_ * i_)) + (m_.RowJ_ * j_)
 							/*line moves.go:50*/ l_ := (m_.Col_ + (m_.ColI_ * i_)) + (m_.ColJ_ * j_)
-							/*line moves.go:50*/ x_ := v_
+							/*line moves.go:50*/ x_ := uint32(0)
 							if (((k_ >= int64(0)) && (k_ < h1)) && (l_ >= int64(0))) && (l_ < h2) {
 								x_ = h3[(k_*h4)+l_]
 							}
@@ -493,7 +915,7 @@ func PlaceShortUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:497
+//line kernels_tandem.go:919
 	}
 	return nil
 }
@@ -507,13 +929,13 @@ func PlaceShortUint64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) er
 	arg2.ColI = int(args[14].Int64())
 	arg2.ColJ = int(args[15].Int64())
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		PlaceShort[uint64](it, gpu.Matrix[uint64]{Data: support.Matrix[uint64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[uint64]{Data: support.Matrix[uint64](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, arg2, uint64(args[16].Uint64()))
+		PlaceShort[uint64](it, gpu.Matrix[uint64]{Data: support.Matrix[uint64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[uint64]{Data: support.Matrix[uint64](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, arg2)
 	})
 }
 
 func PlaceShortUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	c_ := gpu_Matrix_{Data_: support.Matrix[uint64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
-	a_ := gpu_Matrix_{Data_: support.Matrix[uint64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	c_ := gpu_Matrix___{Data_: support.Matrix[uint64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	a_ := gpu_Matrix___{Data_: support.Matrix[uint64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	var m_ gpu_Map
 	m_.Row_ = args[10].Int64()
 	m_.RowI_ = args[11].Int64()
@@ -521,7 +943,6 @@ func PlaceShortUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 	m_.Col_ = args[13].Int64()
 	m_.ColI_ = args[14].Int64()
 	m_.ColJ_ = args[15].Int64()
-	v_ := args[16].Uint64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	for i := lo; i < hi; i++ {
@@ -544,7 +965,7 @@ func PlaceShortUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 						for t_, j_ := c_.Cols_, int64(0); j_ < t_; j_ = j_ + int64(1) {
 							/*line moves.go:50*/ k_ := (m_.Row_ + (m_.RowI_ * i_)) + (m_.RowJ_ * j_)
 							/*line moves.go:50*/ l_ := (m_.Col_ + (m_.ColI_ * i_)) + (m_.ColJ_ * j_)
-							/*line moves.go:50*/ x_ := v_
+							/*line moves.go:50*/ x_ := uint64(0)
 							if (((k_ >= int64(0)) && (k_ < h1)) && (l_ >= int64(0))) && (l_ < h2) {
 								x_ = h3[(k_*h4)+l_]
 							}
@@ -554,7 +975,7 @@ func PlaceShortUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:558
+//line kernels_tandem.go:979
 	}
 	return nil
 }
@@ -568,7 +989,7 @@ func CheckPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 func CheckGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	bad_ := support.Slice[int32](args[0:])
 	owners_ := support.Slice[int32](args[3:])
-	index_ := gpu_Matrix__{Data_: support.Matrix[int32](args[6:]), Rows_: args[8].Int64(), Cols_: args[9].Int64(), Stride_: args[10].Int64()}
+	index_ := gpu_Matrix____{Data_: support.Matrix[int32](args[6:]), Rows_: args[8].Int64(), Cols_: args[9].Int64(), Stride_: args[10].Int64()}
 	rows_ := args[11].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
@@ -603,7 +1024,7 @@ func CheckGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:607
+//line kernels_tandem.go:1028
 	}
 	return nil
 }
@@ -617,7 +1038,7 @@ func CheckInOrderPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 func CheckInOrderGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	bad_ := support.Slice[int32](args[0:])
 	owners_ := support.Slice[int32](args[3:])
-	index_ := gpu_Matrix__{Data_: support.Matrix[int32](args[6:]), Rows_: args[8].Int64(), Cols_: args[9].Int64(), Stride_: args[10].Int64()}
+	index_ := gpu_Matrix____{Data_: support.Matrix[int32](args[6:]), Rows_: args[8].Int64(), Cols_: args[9].Int64(), Stride_: args[10].Int64()}
 	rows_ := args[11].Int64()
 	n0, n1, n2 := int64(1), int64(1), int64(1)
 	for i := lo; i < hi; i++ {
@@ -643,7 +1064,131 @@ func CheckInOrderGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:647
+//line kernels_tandem.go:1068
+	}
+	return nil
+}
+
+func RowsUint8Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		Rows[uint8](it, gpu.Matrix[uint8]{Data: support.Matrix[uint8](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[uint8]{Data: support.Matrix[uint8](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[int32]{Data: support.Matrix[int32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int32](args[15:]), bool(args[18].Uint32() != 0), bool(args[19].Uint32() != 0))
+	})
+}
+
+func RowsUint8Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	c_ := gpu_Matrix{Data_: support.Matrix[uint8](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	a_ := gpu_Matrix{Data_: support.Matrix[uint8](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	index_ := gpu_Matrix____{Data_: support.Matrix[int32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
+	bad_ := support.Slice[int32](args[15:])
+	put_ := args[18].Uint32() != 0
+	short_ := args[19].Uint32() != 0
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	s1 := int64(grid.Groups[1]) * n1
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		e0, e1, e2 := b0+n0, b1+n1, b2+n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+			items1:
+				for i0 := b0; i0 < e0; i0++ {
+					/*line moves.go:112*/ if bad_[0] > int32(0) {
+						continue items1
+					}
+					n_ := index_.Rows_ * index_.Cols_
+					if short_ {
+						for i_ := i0; i_ < n_; i_ = i_ + s0 {
+							from_, to_ := gpu_ends(index_, i_, put_)
+							h1 := c_.Data_
+							h2 := c_.Stride_
+							h3 := a_.Data_
+							h4 := a_.Stride_
+							for t3_, j_ := c_.Cols_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
+								/*line moves.go:120*/ h1[(to_*h2)+j_] = h3[(from_*h4)+j_]
+							}
+						}
+						continue items1
+					}
+					for i2_ := i1; i2_ < n_; i2_ = i2_ + s1 {
+						from2_, to2_ := gpu_ends(index_, i2_, put_)
+						for begin_ := g0 * int64(1024); begin_ < c_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
+							end_ := min(begin_+int64(1024), c_.Cols_)
+							h5 := c_.Data_
+							h6 := c_.Stride_
+							h7 := a_.Data_
+							h8 := a_.Stride_
+							for j2_ := begin_ + (i0 - b0); j2_ < end_; j2_ = j2_ + n0 {
+								/*line moves.go:130*/ h5[(to2_*h6)+j2_] = h7[(from2_*h8)+j2_]
+							}
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:1130
+	}
+	return nil
+}
+
+func RowsUint16Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		Rows[uint16](it, gpu.Matrix[uint16]{Data: support.Matrix[uint16](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[uint16]{Data: support.Matrix[uint16](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[int32]{Data: support.Matrix[int32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int32](args[15:]), bool(args[18].Uint32() != 0), bool(args[19].Uint32() != 0))
+	})
+}
+
+func RowsUint16Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	c_ := gpu_Matrix_{Data_: support.Matrix[uint16](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	a_ := gpu_Matrix_{Data_: support.Matrix[uint16](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	index_ := gpu_Matrix____{Data_: support.Matrix[int32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
+	bad_ := support.Slice[int32](args[15:])
+	put_ := args[18].Uint32() != 0
+	short_ := args[19].Uint32() != 0
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	s1 := int64(grid.Groups[1]) * n1
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		e0, e1, e2 := b0+n0, b1+n1, b2+n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+			items1:
+				for i0 := b0; i0 < e0; i0++ {
+					/*line moves.go:112*/ if bad_[0] > int32(0) {
+						continue items1
+					}
+					n_ := index_.Rows_ * index_.Cols_
+					if short_ {
+						for i_ := i0; i_ < n_; i_ = i_ + s0 {
+							from_, to_ := gpu_ends(index_, i_, put_)
+							h1 := c_.Data_
+							h2 := c_.Stride_
+							h3 := a_.Data_
+							h4 := a_.Stride_
+							for t3_, j_ := c_.Cols_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
+								/*line moves.go:120*/ h1[(to_*h2)+j_] = h3[(from_*h4)+j_]
+							}
+						}
+						continue items1
+					}
+					for i2_ := i1; i2_ < n_; i2_ = i2_ + s1 {
+						from2_, to2_ := gpu_ends(index_, i2_, put_)
+						for begin_ := g0 * int64(1024); begin_ < c_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
+							end_ := min(begin_+int64(1024), c_.Cols_)
+							h5 := c_.Data_
+							h6 := c_.Stride_
+							h7 := a_.Data_
+							h8 := a_.Stride_
+							for j2_ := begin_ + (i0 - b0); j2_ < end_; j2_ = j2_ + n0 {
+								/*line moves.go:130*/ h5[(to2_*h6)+j2_] = h7[(from2_*h8)+j2_]
+							}
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:1192
 	}
 	return nil
 }
@@ -655,9 +1200,9 @@ func RowsUint32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 }
 
 func RowsUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	c_ := gpu_Matrix{Data_: support.Matrix[uint32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
-	a_ := gpu_Matrix{Data_: support.Matrix[uint32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
-	index_ := gpu_Matrix__{Data_: support.Matrix[int32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
+	c_ := gpu_Matrix__{Data_: support.Matrix[uint32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	a_ := gpu_Matrix__{Data_: support.Matrix[uint32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	index_ := gpu_Matrix____{Data_: support.Matrix[int32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
 	bad_ := support.Slice[int32](args[15:])
 	put_ := args[18].Uint32() != 0
 	short_ := args[19].Uint32() != 0
@@ -705,7 +1250,7 @@ func RowsUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:709
+//line kernels_tandem.go:1254
 	}
 	return nil
 }
@@ -717,9 +1262,9 @@ func RowsUint64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 }
 
 func RowsUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	c_ := gpu_Matrix_{Data_: support.Matrix[uint64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
-	a_ := gpu_Matrix_{Data_: support.Matrix[uint64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
-	index_ := gpu_Matrix__{Data_: support.Matrix[int32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
+	c_ := gpu_Matrix___{Data_: support.Matrix[uint64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	a_ := gpu_Matrix___{Data_: support.Matrix[uint64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	index_ := gpu_Matrix____{Data_: support.Matrix[int32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
 	bad_ := support.Slice[int32](args[15:])
 	put_ := args[18].Uint32() != 0
 	short_ := args[19].Uint32() != 0
@@ -767,7 +1312,99 @@ func RowsUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:771
+//line kernels_tandem.go:1316
+	}
+	return nil
+}
+
+func ColsUint8Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		Cols[uint8](it, gpu.Matrix[uint8]{Data: support.Matrix[uint8](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[uint8]{Data: support.Matrix[uint8](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[int32]{Data: support.Matrix[int32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int32](args[15:]))
+	})
+}
+
+func ColsUint8Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	c_ := gpu_Matrix{Data_: support.Matrix[uint8](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	a_ := gpu_Matrix{Data_: support.Matrix[uint8](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	index_ := gpu_Matrix____{Data_: support.Matrix[int32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
+	bad_ := support.Slice[int32](args[15:])
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	s1 := int64(grid.Groups[1]) * n1
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		more := support.More(grid, i, hi)
+		i += more
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+			items1:
+				for i0 := b0; i0 < e0; i0++ {
+					/*line moves.go:140*/ if bad_[0] > int32(0) {
+						continue items1
+					}
+					for i_ := i1; i_ < c_.Rows_; i_ = i_ + s1 {
+						h1 := c_.Cols_
+						h2 := c_.Data_
+						h3 := c_.Stride_
+						h4 := a_.Data_
+						h5 := a_.Stride_
+						for j_ := i0; j_ < h1; j_ = j_ + s0 {
+							/*line moves.go:145*/ t_ := gpu_at(index_, j_)
+							/*line moves.go:145*/ h2[(i_*h3)+j_] = h4[(i_*h5)+t_]
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:1362
+	}
+	return nil
+}
+
+func ColsUint16Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		Cols[uint16](it, gpu.Matrix[uint16]{Data: support.Matrix[uint16](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[uint16]{Data: support.Matrix[uint16](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[int32]{Data: support.Matrix[int32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int32](args[15:]))
+	})
+}
+
+func ColsUint16Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	c_ := gpu_Matrix_{Data_: support.Matrix[uint16](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	a_ := gpu_Matrix_{Data_: support.Matrix[uint16](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	index_ := gpu_Matrix____{Data_: support.Matrix[int32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
+	bad_ := support.Slice[int32](args[15:])
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	s1 := int64(grid.Groups[1]) * n1
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		more := support.More(grid, i, hi)
+		i += more
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+			items1:
+				for i0 := b0; i0 < e0; i0++ {
+					/*line moves.go:140*/ if bad_[0] > int32(0) {
+						continue items1
+					}
+					for i_ := i1; i_ < c_.Rows_; i_ = i_ + s1 {
+						h1 := c_.Cols_
+						h2 := c_.Data_
+						h3 := c_.Stride_
+						h4 := a_.Data_
+						h5 := a_.Stride_
+						for j_ := i0; j_ < h1; j_ = j_ + s0 {
+							/*line moves.go:145*/ t_ := gpu_at(index_, j_)
+							/*line moves.go:145*/ h2[(i_*h3)+j_] = h4[(i_*h5)+t_]
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:1408
 	}
 	return nil
 }
@@ -779,9 +1416,9 @@ func ColsUint32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 }
 
 func ColsUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	c_ := gpu_Matrix{Data_: support.Matrix[uint32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
-	a_ := gpu_Matrix{Data_: support.Matrix[uint32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
-	index_ := gpu_Matrix__{Data_: support.Matrix[int32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
+	c_ := gpu_Matrix__{Data_: support.Matrix[uint32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	a_ := gpu_Matrix__{Data_: support.Matrix[uint32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	index_ := gpu_Matrix____{Data_: support.Matrix[int32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
 	bad_ := support.Slice[int32](args[15:])
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
@@ -813,7 +1450,7 @@ func ColsUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:817
+//line kernels_tandem.go:1454
 	}
 	return nil
 }
@@ -825,9 +1462,9 @@ func ColsUint64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 }
 
 func ColsUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	c_ := gpu_Matrix_{Data_: support.Matrix[uint64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
-	a_ := gpu_Matrix_{Data_: support.Matrix[uint64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
-	index_ := gpu_Matrix__{Data_: support.Matrix[int32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
+	c_ := gpu_Matrix___{Data_: support.Matrix[uint64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	a_ := gpu_Matrix___{Data_: support.Matrix[uint64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	index_ := gpu_Matrix____{Data_: support.Matrix[int32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
 	bad_ := support.Slice[int32](args[15:])
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
@@ -859,7 +1496,399 @@ func ColsUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:863
+//line kernels_tandem.go:1500
+	}
+	return nil
+}
+
+func AlongUint8Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		Along[uint8](it, gpu.Matrix[uint8]{Data: support.Matrix[uint8](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[uint8]{Data: support.Matrix[uint8](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[int32]{Data: support.Matrix[int32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int32](args[15:]))
+	})
+}
+
+func AlongUint8Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	c_ := gpu_Matrix{Data_: support.Matrix[uint8](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	a_ := gpu_Matrix{Data_: support.Matrix[uint8](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	index_ := gpu_Matrix____{Data_: support.Matrix[int32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
+	bad_ := support.Slice[int32](args[15:])
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	s1 := int64(grid.Groups[1]) * n1
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		more := support.More(grid, i, hi)
+		i += more
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+			items1:
+				for i0 := b0; i0 < e0; i0++ {
+					/*line moves.go:154*/ if bad_[0] > int32(0) {
+						continue items1
+					}
+					for i_ := i1; i_ < c_.Rows_; i_ = i_ + s1 {
+						h1 := c_.Cols_
+						h2 := c_.Data_
+						h3 := c_.Stride_
+						h4 := a_.Data_
+						h5 := a_.Stride_
+						h6 := index_.Data_
+						h7 := index_.Stride_
+						for j_ := i0; j_ < h1; j_ = j_ + s0 {
+							/*line moves.go:159*/ h2[(i_*h3)+j_] = h4[(i_*h5)+int64(h6[(i_*h7)+j_])]
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:1547
+	}
+	return nil
+}
+
+func AlongUint16Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		Along[uint16](it, gpu.Matrix[uint16]{Data: support.Matrix[uint16](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[uint16]{Data: support.Matrix[uint16](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[int32]{Data: support.Matrix[int32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int32](args[15:]))
+	})
+}
+
+func AlongUint16Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	c_ := gpu_Matrix_{Data_: support.Matrix[uint16](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	a_ := gpu_Matrix_{Data_: support.Matrix[uint16](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	index_ := gpu_Matrix____{Data_: support.Matrix[int32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
+	bad_ := support.Slice[int32](args[15:])
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	s1 := int64(grid.Groups[1]) * n1
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		more := support.More(grid, i, hi)
+		i += more
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+			items1:
+				for i0 := b0; i0 < e0; i0++ {
+					/*line moves.go:154*/ if bad_[0] > int32(0) {
+						continue items1
+					}
+					for i_ := i1; i_ < c_.Rows_; i_ = i_ + s1 {
+						h1 := c_.Cols_
+						h2 := c_.Data_
+						h3 := c_.Stride_
+						h4 := a_.Data_
+						h5 := a_.Stride_
+						h6 := index_.Data_
+						h7 := index_.Stride_
+						for j_ := i0; j_ < h1; j_ = j_ + s0 {
+							/*line moves.go:159*/ h2[(i_*h3)+j_] = h4[(i_*h5)+int64(h6[(i_*h7)+j_])]
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:1594
+	}
+	return nil
+}
+
+func AlongUint32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		Along[uint32](it, gpu.Matrix[uint32]{Data: support.Matrix[uint32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[uint32]{Data: support.Matrix[uint32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[int32]{Data: support.Matrix[int32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int32](args[15:]))
+	})
+}
+
+func AlongUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	c_ := gpu_Matrix__{Data_: support.Matrix[uint32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	a_ := gpu_Matrix__{Data_: support.Matrix[uint32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	index_ := gpu_Matrix____{Data_: support.Matrix[int32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
+	bad_ := support.Slice[int32](args[15:])
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	s1 := int64(grid.Groups[1]) * n1
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		more := support.More(grid, i, hi)
+		i += more
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+			items1:
+				for i0 := b0; i0 < e0; i0++ {
+					/*line moves.go:154*/ if bad_[0] > int32(0) {
+						continue items1
+					}
+					for i_ := i1; i_ < c_.Rows_; i_ = i_ + s1 {
+						h1 := c_.Cols_
+						h2 := c_.Data_
+						h3 := c_.Stride_
+						h4 := a_.Data_
+						h5 := a_.Stride_
+						h6 := index_.Data_
+						h7 := index_.Stride_
+						for j_ := i0; j_ < h1; j_ = j_ + s0 {
+							/*line moves.go:159*/ h2[(i_*h3)+j_] = h4[(i_*h5)+int64(h6[(i_*h7)+j_])]
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:1641
+	}
+	return nil
+}
+
+func AlongUint64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		Along[uint64](it, gpu.Matrix[uint64]{Data: support.Matrix[uint64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[uint64]{Data: support.Matrix[uint64](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[int32]{Data: support.Matrix[int32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int32](args[15:]))
+	})
+}
+
+func AlongUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	c_ := gpu_Matrix___{Data_: support.Matrix[uint64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	a_ := gpu_Matrix___{Data_: support.Matrix[uint64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	index_ := gpu_Matrix____{Data_: support.Matrix[int32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
+	bad_ := support.Slice[int32](args[15:])
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	s1 := int64(grid.Groups[1]) * n1
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		more := support.More(grid, i, hi)
+		i += more
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+			items1:
+				for i0 := b0; i0 < e0; i0++ {
+					/*line moves.go:154*/ if bad_[0] > int32(0) {
+						continue items1
+					}
+					for i_ := i1; i_ < c_.Rows_; i_ = i_ + s1 {
+						h1 := c_.Cols_
+						h2 := c_.Data_
+						h3 := c_.Stride_
+						h4 := a_.Data_
+						h5 := a_.Stride_
+						h6 := index_.Data_
+						h7 := index_.Stride_
+						for j_ := i0; j_ < h1; j_ = j_ + s0 {
+							/*line moves.go:159*/ h2[(i_*h3)+j_] = h4[(i_*h5)+int64(h6[(i_*h7)+j_])]
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:1688
+	}
+	return nil
+}
+
+func AlongRowsUint8Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		AlongRows[uint8](it, gpu.Matrix[uint8]{Data: support.Matrix[uint8](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[uint8]{Data: support.Matrix[uint8](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[int32]{Data: support.Matrix[int32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int32](args[15:]), bool(args[18].Uint32() != 0))
+	})
+}
+
+func AlongRowsUint8Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	c_ := gpu_Matrix{Data_: support.Matrix[uint8](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	a_ := gpu_Matrix{Data_: support.Matrix[uint8](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	index_ := gpu_Matrix____{Data_: support.Matrix[int32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
+	bad_ := support.Slice[int32](args[15:])
+	put_ := args[18].Uint32() != 0
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		more := support.More(grid, i, hi)
+		i += more
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+			items1:
+				for i0 := b0; i0 < e0; i0++ {
+					/*line moves.go:169*/ if bad_[0] > int32(0) {
+						continue items1
+					}
+					for i_ := i0; i_ < index_.Rows_; i_ = i_ + s0 {
+						h1 := index_.Data_
+						h2 := index_.Stride_
+						h3 := c_.Data_
+						h4 := c_.Stride_
+						h5 := a_.Data_
+						h6 := a_.Stride_
+						for t_, j_ := index_.Cols_, int64(0); j_ < t_; j_ = j_ + int64(1) {
+							/*line moves.go:174*/ k_ := int64(h1[(i_*h2)+j_])
+							if put_ {
+								h3[(i_*h4)+k_] = h5[(i_*h6)+j_]
+							} else {
+								h3[(i_*h4)+j_] = h5[(i_*h6)+k_]
+							}
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:1739
+	}
+	return nil
+}
+
+func AlongRowsUint16Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		AlongRows[uint16](it, gpu.Matrix[uint16]{Data: support.Matrix[uint16](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[uint16]{Data: support.Matrix[uint16](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[int32]{Data: support.Matrix[int32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int32](args[15:]), bool(args[18].Uint32() != 0))
+	})
+}
+
+func AlongRowsUint16Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	c_ := gpu_Matrix_{Data_: support.Matrix[uint16](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	a_ := gpu_Matrix_{Data_: support.Matrix[uint16](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	index_ := gpu_Matrix____{Data_: support.Matrix[int32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
+	bad_ := support.Slice[int32](args[15:])
+	put_ := args[18].Uint32() != 0
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		more := support.More(grid, i, hi)
+		i += more
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+			items1:
+				for i0 := b0; i0 < e0; i0++ {
+					/*line moves.go:169*/ if bad_[0] > int32(0) {
+						continue items1
+					}
+					for i_ := i0; i_ < index_.Rows_; i_ = i_ + s0 {
+						h1 := index_.Data_
+						h2 := index_.Stride_
+						h3 := c_.Data_
+						h4 := c_.Stride_
+						h5 := a_.Data_
+						h6 := a_.Stride_
+						for t_, j_ := index_.Cols_, int64(0); j_ < t_; j_ = j_ + int64(1) {
+							/*line moves.go:174*/ k_ := int64(h1[(i_*h2)+j_])
+							if put_ {
+								h3[(i_*h4)+k_] = h5[(i_*h6)+j_]
+							} else {
+								h3[(i_*h4)+j_] = h5[(i_*h6)+k_]
+							}
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:1790
+	}
+	return nil
+}
+
+func AlongRowsUint32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		AlongRows[uint32](it, gpu.Matrix[uint32]{Data: support.Matrix[uint32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[uint32]{Data: support.Matrix[uint32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[int32]{Data: support.Matrix[int32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int32](args[15:]), bool(args[18].Uint32() != 0))
+	})
+}
+
+func AlongRowsUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	c_ := gpu_Matrix__{Data_: support.Matrix[uint32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	a_ := gpu_Matrix__{Data_: support.Matrix[uint32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	index_ := gpu_Matrix____{Data_: support.Matrix[int32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
+	bad_ := support.Slice[int32](args[15:])
+	put_ := args[18].Uint32() != 0
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		more := support.More(grid, i, hi)
+		i += more
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+			items1:
+				for i0 := b0; i0 < e0; i0++ {
+					/*line moves.go:169*/ if bad_[0] > int32(0) {
+						continue items1
+					}
+					for i_ := i0; i_ < index_.Rows_; i_ = i_ + s0 {
+						h1 := index_.Data_
+						h2 := index_.Stride_
+						h3 := c_.Data_
+						h4 := c_.Stride_
+						h5 := a_.Data_
+						h6 := a_.Stride_
+						for t_, j_ := index_.Cols_, int64(0); j_ < t_; j_ = j_ + int64(1) {
+							/*line moves.go:174*/ k_ := int64(h1[(i_*h2)+j_])
+							if put_ {
+								h3[(i_*h4)+k_] = h5[(i_*h6)+j_]
+							} else {
+								h3[(i_*h4)+j_] = h5[(i_*h6)+k_]
+							}
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:1841
+	}
+	return nil
+}
+
+func AlongRowsUint64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		AlongRows[uint64](it, gpu.Matrix[uint64]{Data: support.Matrix[uint64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[uint64]{Data: support.Matrix[uint64](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[int32]{Data: support.Matrix[int32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, support.Slice[int32](args[15:]), bool(args[18].Uint32() != 0))
+	})
+}
+
+func AlongRowsUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	c_ := gpu_Matrix___{Data_: support.Matrix[uint64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	a_ := gpu_Matrix___{Data_: support.Matrix[uint64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	index_ := gpu_Matrix____{Data_: support.Matrix[int32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
+	bad_ := support.Slice[int32](args[15:])
+	put_ := args[18].Uint32() != 0
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		more := support.More(grid, i, hi)
+		i += more
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+			items1:
+				for i0 := b0; i0 < e0; i0++ {
+					/*line moves.go:169*/ if bad_[0] > int32(0) {
+						continue items1
+					}
+					for i_ := i0; i_ < index_.Rows_; i_ = i_ + s0 {
+						h1 := index_.Data_
+						h2 := index_.Stride_
+						h3 := c_.Data_
+						h4 := c_.Stride_
+						h5 := a_.Data_
+						h6 := a_.Stride_
+						for t_, j_ := index_.Cols_, int64(0); j_ < t_; j_ = j_ + int64(1) {
+							/*line moves.go:174*/ k_ := int64(h1[(i_*h2)+j_])
+							if put_ {
+								h3[(i_*h4)+k_] = h5[(i_*h6)+j_]
+							} else {
+								h3[(i_*h4)+j_] = h5[(i_*h6)+k_]
+							}
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:1892
 	}
 	return nil
 }
@@ -896,7 +1925,7 @@ func CountTrueGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:900
+//line kernels_tandem.go:1929
 	}
 	return nil
 }
@@ -908,7 +1937,7 @@ func NumbersPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 }
 
 func NumbersGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	index_ := gpu_Matrix__{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	index_ := gpu_Matrix____{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	mask_ := support.Slice[uint8](args[5:])
 	counts_ := support.Slice[int32](args[8:])
 	per_ := args[11].Int64()
@@ -936,7 +1965,7 @@ func NumbersGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:940
+//line kernels_tandem.go:1969
 	}
 	return nil
 }
@@ -948,7 +1977,7 @@ func ElementsUint32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 }
 
 func ElementsUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	c_ := gpu_Matrix{Data_: support.Matrix[uint32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	c_ := gpu_Matrix__{Data_: support.Matrix[uint32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	a_ := support.Slice[uint32](args[5:])
 	mask_ := support.Slice[uint8](args[8:])
 	counts_ := support.Slice[int32](args[11:])
@@ -977,7 +2006,7 @@ func ElementsUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:981
+//line kernels_tandem.go:2010
 	}
 	return nil
 }
@@ -989,7 +2018,7 @@ func ElementsUint64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 }
 
 func ElementsUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	c_ := gpu_Matrix_{Data_: support.Matrix[uint64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	c_ := gpu_Matrix___{Data_: support.Matrix[uint64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	a_ := support.Slice[uint64](args[5:])
 	mask_ := support.Slice[uint8](args[8:])
 	counts_ := support.Slice[int32](args[11:])
@@ -1018,28 +2047,28 @@ func ElementsUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1022
+//line kernels_tandem.go:2051
 	}
 	return nil
 }
 
-func gpu_at(v_ gpu_Matrix__, k_ int64) int64 {
+func gpu_at(v_ gpu_Matrix____, k_ int64) int64 {
 	/*line moves.go:97*/ return int64(v_.Data_[k_*gpu_step(v_)])
-//line kernels_tandem.go:1029
+//line kernels_tandem.go:2058
 }
 
-func gpu_ends(index_ gpu_Matrix__, i_ int64, put_ bool) (int64, int64) {
-	/*line moves.go:151*/ var from_ int64
+func gpu_ends(index_ gpu_Matrix____, i_ int64, put_ bool) (int64, int64) {
+	/*line moves.go:185*/ var from_ int64
 	_ = from_
-	/*line moves.go:151*/ var to_ int64
+	/*line moves.go:185*/ var to_ int64
 	_ = to_
-	/*line moves.go:152*/ if put_ {
+	/*line moves.go:186*/ if put_ {
 		t_ := gpu_at(index_, i_)
-		/*line moves.go:153*/ return i_, t_
+		/*line moves.go:187*/ return i_, t_
 	}
 	t2_ := gpu_at(index_, i_)
-	/*line moves.go:155*/ return t2_, i_
-//line kernels_tandem.go:1043
+	/*line moves.go:189*/ return t2_, i_
+//line kernels_tandem.go:2072
 }
 
 func gpu_before(counts_ []int32, o_ int64) int64 {
@@ -1052,7 +2081,7 @@ func gpu_before(counts_ []int32, o_ int64) int64 {
 		n_ = n_ + int64(v_)
 	}
 	return n_
-//line kernels_tandem.go:1056
+//line kernels_tandem.go:2085
 }
 
 func gpu_note(places_ *[64]int32, mask_ []uint8) int64 {
@@ -1066,29 +2095,29 @@ func gpu_note(places_ *[64]int32, mask_ []uint8) int64 {
 		n_ = n_ + int64(v_)
 	}
 	return n_
-//line kernels_tandem.go:1070
+//line kernels_tandem.go:2099
 }
 
-func gpu_step(v_ gpu_Matrix__) int64 {
+func gpu_step(v_ gpu_Matrix____) int64 {
 	/*line moves.go:101*/ if v_.Rows_ == int64(1) {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:1078
+//line kernels_tandem.go:2107
 }
 
-func gpu_step_(v_ gpu_Matrix) int64 {
+func gpu_step_(v_ gpu_Matrix__) int64 {
 	/*line moves.go:101*/ if v_.Rows_ == int64(1) {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:1086
+//line kernels_tandem.go:2115
 }
 
-func gpu_step__(v_ gpu_Matrix_) int64 {
+func gpu_step__(v_ gpu_Matrix___) int64 {
 	/*line moves.go:101*/ if v_.Rows_ == int64(1) {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:1094
+//line kernels_tandem.go:2123
 }

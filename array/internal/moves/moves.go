@@ -9,10 +9,10 @@ const block = 1024
 // a column in the same way.
 type Map struct{ Row, RowI, RowJ, Col, ColI, ColJ int }
 
-// Place makes c the elements of a that a map gives, and v where there are none.
+// Place makes c the elements of a that a map gives, and 0 where there are none.
 //
-//tandem:kernel uint32 uint64
-func Place[E gpu.Unsigned](it gpu.Item, c, a gpu.Matrix[E], m Map, v E) {
+//tandem:kernel uint8 uint16 uint32 uint64
+func Place[E gpu.Unsigned](it gpu.Item, c, a gpu.Matrix[E], m Map) {
 	for i := it.Global(1); i < c.Rows; i += it.GlobalSize(1) {
 		row, col := m.Row+m.RowI*i, m.Col+m.ColI*i
 		for begin := it.Group(0) * block; begin < c.Cols; begin += it.Groups(0) * block {
@@ -30,7 +30,7 @@ func Place[E gpu.Unsigned](it gpu.Item, c, a gpu.Matrix[E], m Map, v E) {
 				continue
 			}
 			for j := begin + it.Local(0); j < end; j += it.LocalSize(0) {
-				k, l, x := row+m.RowJ*j, col+m.ColJ*j, v
+				k, l, x := row+m.RowJ*j, col+m.ColJ*j, E(0)
 				if k >= 0 && k < a.Rows && l >= 0 && l < a.Cols {
 					x = a.At(k, l)
 				}
@@ -43,11 +43,11 @@ func Place[E gpu.Unsigned](it gpu.Item, c, a gpu.Matrix[E], m Map, v E) {
 // PlaceShort is Place for short rows, which a work-item takes each. In one kernel both would take
 // longer.
 //
-//tandem:kernel uint32 uint64
-func PlaceShort[E gpu.Unsigned](it gpu.Item, c, a gpu.Matrix[E], m Map, v E) {
+//tandem:kernel uint8 uint16 uint32 uint64
+func PlaceShort[E gpu.Unsigned](it gpu.Item, c, a gpu.Matrix[E], m Map) {
 	for i := it.Global(0); i < c.Rows; i += it.GlobalSize(0) {
 		for j := range c.Cols {
-			k, l, x := m.Row+m.RowI*i+m.RowJ*j, m.Col+m.ColI*i+m.ColJ*j, v
+			k, l, x := m.Row+m.RowI*i+m.RowJ*j, m.Col+m.ColI*i+m.ColJ*j, E(0)
 			if k >= 0 && k < a.Rows && l >= 0 && l < a.Cols {
 				x = a.Data[k*a.Stride+l]
 			}
@@ -107,7 +107,7 @@ func step[E gpu.Unsigned | int32](v gpu.Matrix[E]) int {
 // Rows makes row i of c row index[i] of a, or, with put, row index[i] of c row i of a, unless an
 // index is bad. With short a work-item takes a row, else a group a block of one.
 //
-//tandem:kernel uint32 uint64
+//tandem:kernel uint8 uint16 uint32 uint64
 func Rows[E gpu.Unsigned](it gpu.Item, c, a gpu.Matrix[E], index gpu.Matrix[int32], bad []int32, put, short bool) {
 	if bad[0] > 0 {
 		return
@@ -135,7 +135,7 @@ func Rows[E gpu.Unsigned](it gpu.Item, c, a gpu.Matrix[E], index gpu.Matrix[int3
 
 // Cols makes column j of c column index[j] of a, unless an index is bad.
 //
-//tandem:kernel uint32 uint64
+//tandem:kernel uint8 uint16 uint32 uint64
 func Cols[E gpu.Unsigned](it gpu.Item, c, a gpu.Matrix[E], index gpu.Matrix[int32], bad []int32) {
 	if bad[0] > 0 {
 		return
@@ -143,6 +143,40 @@ func Cols[E gpu.Unsigned](it gpu.Item, c, a gpu.Matrix[E], index gpu.Matrix[int3
 	for i := it.Global(1); i < c.Rows; i += it.GlobalSize(1) {
 		for j := it.Global(0); j < c.Cols; j += it.GlobalSize(0) {
 			c.Set(i, j, a.At(i, at(index, j)))
+		}
+	}
+}
+
+// Along makes element (i, j) of c element (i, index[i,j]) of a, unless an index is bad.
+//
+//tandem:kernel uint8 uint16 uint32 uint64
+func Along[E gpu.Unsigned](it gpu.Item, c, a gpu.Matrix[E], index gpu.Matrix[int32], bad []int32) {
+	if bad[0] > 0 {
+		return
+	}
+	for i := it.Global(1); i < c.Rows; i += it.GlobalSize(1) {
+		for j := it.Global(0); j < c.Cols; j += it.GlobalSize(0) {
+			c.Set(i, j, a.At(i, int(index.At(i, j))))
+		}
+	}
+}
+
+// AlongRows is Along or, with put, makes element (i, index[i,j]) of c element (i, j) of a. A
+// work-item takes a row, so that the last of those that go to one place is the one that stays.
+//
+//tandem:kernel uint8 uint16 uint32 uint64
+func AlongRows[E gpu.Unsigned](it gpu.Item, c, a gpu.Matrix[E], index gpu.Matrix[int32], bad []int32, put bool) {
+	if bad[0] > 0 {
+		return
+	}
+	for i := it.Global(0); i < index.Rows; i += it.GlobalSize(0) {
+		for j := range index.Cols {
+			k := int(index.At(i, j))
+			if put {
+				c.Set(i, k, a.At(i, j))
+			} else {
+				c.Set(i, j, a.At(i, k))
+			}
 		}
 	}
 }

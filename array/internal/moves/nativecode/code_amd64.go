@@ -10,6 +10,9 @@ import (
 	"github.com/tandem-gpu/tandem/gpu/support"
 )
 
+//go:embed code_along_amd64.zip
+var Code_along support.Natives
+
 //go:embed code_check_amd64.zip
 var Code_check support.Natives
 

@@ -7,4 +7,4 @@ package nativecode
 import "github.com/tandem-gpu/tandem/gpu/support"
 
 // There is no code here.
-var Code_check, Code_cols, Code_place, Code_placeshort, Code_rows support.Natives
+var Code_along, Code_check, Code_cols, Code_place, Code_placeshort, Code_rows support.Natives

@@ -1,0 +1,35 @@
+package array
+
+import (
+	"fmt"
+
+	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/gpu"
+	"github.com/tandem-gpu/tandem/linalg"
+)
+
+// CumProd makes each element of c the product of the elements of a in its row from the first up to
+// there: each is the one before times a's, rounded, so that a row is one chain. int32 wraps around.
+// c has the shape of a, which it may be; it shares elements with no other a. A row is one
+// work-item's: a few long rows take a GPU long.
+func CumProd[T Element](c, a *Array[T]) error {
+	s, rows, _, err := sameDims("CumProd", "c", c, "a", a)
+	if err != nil {
+		return err
+	}
+	if same := c.Offset() == a.Offset() && c.Stride() == a.Stride(); !same && c.Overlaps(a) {
+		return fmt.Errorf("%w: CumProd: c and a, and they are not the same array", linalg.ErrOverlap)
+	}
+	return launchCumProd[T](s, backend.GridFor(rows), c, a)
+}
+
+//tandem:kernel float32 float64 int32
+func cumProd[T Element](it gpu.Item, z, x gpu.Matrix[T]) {
+	for i := it.Global(0); i < z.Rows; i += it.GlobalSize(0) {
+		product := T(1)
+		for j := range z.Cols {
+			product *= x.At(i, j)
+			z.Set(i, j, product)
+		}
+	}
+}
