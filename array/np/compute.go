@@ -49,7 +49,7 @@ func FMA[T array.Element, B, D Operand[T]](a *Array[T], b B, d D) *Array[T] {
 
 // Where is [array.Where]: a where mask is true, else b. Of two numbers it is [Convert] of the mask,
 // times their difference.
-func Where[T array.Element, B Operand[T]](mask *Array[bool], a *Array[T], b B) *Array[T] {
+func Where[T array.Stored, B Operand[T]](mask *Array[bool], a *Array[T], b B) *Array[T] {
 	other, v, err := operand[T](b)
 	if err := cmp.Or(err, check(a), check(mask)); err != nil {
 		return failed[T](err)
@@ -61,6 +61,14 @@ func Where[T array.Element, B Operand[T]](mask *Array[bool], a *Array[T], b B) *
 		}
 		return array.Where[T](c, mask, a, other)
 	})
+}
+
+// IsClose is [array.IsClose].
+func IsClose[T array.Float](a, b *Array[T], rtol, atol T) *Array[bool] {
+	if err := check(b); err != nil {
+		return failed[bool](err)
+	}
+	return of(a, together(b), func(c *Array[bool]) error { return array.IsClose(c, a, b, rtol, atol) })
 }
 
 // Clip is [array.Clip].
@@ -113,13 +121,17 @@ func Corr[T array.Float](a *Array[T]) *Array[T] {
 	return of(a, square, func(c *Array[T]) error { return array.Corr(c, a) })
 }
 
-// Quantile is [array.Quantile]: the column of the quantiles of the rows, or, with axis 0, the row
-// of those of the columns.
-func Quantile[T array.Float](a *Array[T], p float64, axis ...int) *Array[T] {
-	if len(axis) == 1 && axis[0] == 0 {
-		return transposed(Quantile(transposed(a), p))
+// Quantile is [array.Quantile]: with axis 1 the columns of the quantiles of the rows, with axis 0
+// the rows of those of the columns.
+func Quantile[T array.Float](a *Array[T], axis int, p ...float64) *Array[T] {
+	switch axis {
+	case 0:
+		return transposed(Quantile(transposed(a), 1, p...))
+	case 1:
+		shape := func(rows, _ int) (int, int) { return rows, len(p) }
+		return of(a, shape, func(c *Array[T]) error { return array.Quantile(c, a, p...) })
 	}
-	return reduce(a, append(axis, 1)[:1], func(c, a *Array[T]) error { return array.Quantile(c, a, p) })
+	return failed[T](errAxis(axis))
 }
 
 // TopK is [array.TopK]: the k largest elements of each row, and their columns, or, with axis 0, of
@@ -155,4 +167,29 @@ func SearchSortedRight[T array.Element](sorted, a *Array[T]) *Array[int32] {
 func Histogram[T array.Element](edges, a *Array[T]) *Array[int32] {
 	shape := func(rows, cols int) (int, int) { return 1, rows*cols - 1 }
 	return of(edges, shape, func(c *Array[int32]) error { return array.Histogram(c, edges, a) })
+}
+
+// Solve is [array.Solve].
+func Solve[T array.Float](a, b *Array[T]) *Array[T] {
+	return unary(b, func(c, b *Array[T]) error { return array.Solve(c, a, b) })
+}
+
+// Inv is [array.Inv].
+func Inv[T array.Float](a *Array[T]) *Array[T] { return unary(a, array.Inv[T]) }
+
+// Pinv is [array.Pinv].
+func Pinv[T array.Float](a *Array[T], relative T) *Array[T] {
+	return of(a, turned, func(c *Array[T]) error { return array.Pinv(c, a, relative) })
+}
+
+// EigenvaluesSym is [array.EigenvaluesSym], a row.
+func EigenvaluesSym[T array.Float](a *Array[T]) *Array[T] {
+	shape := func(rows, _ int) (int, int) { return 1, rows }
+	return of(a, shape, func(c *Array[T]) error { return array.EigenvaluesSym(c, a) })
+}
+
+// SingularValues is [array.SingularValues], a row.
+func SingularValues[T array.Float](a *Array[T]) *Array[T] {
+	shape := func(rows, cols int) (int, int) { return 1, min(rows, cols) }
+	return of(a, shape, func(c *Array[T]) error { return array.SingularValues(c, a) })
 }

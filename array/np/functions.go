@@ -94,6 +94,11 @@ func Cosh[T array.Float](a *Array[T]) *Array[T] { return unary(a, array.Cosh[T, 
 // Count is [array.Count].
 func Count(a *Array[bool], axis ...int) *Array[int32] { return reduce(a, axis, array.Count) }
 
+// CumProd is [array.CumProd].
+func CumProd[T array.Element](a *Array[T], axis ...int) *Array[T] {
+	return unary(a, func(c *Array[T], a *Array[T]) error { return array.CumProd(c, a, axis...) })
+}
+
 // CumSum is [array.CumSum].
 func CumSum[T array.Element](a *Array[T], axis ...int) *Array[T] {
 	return unary(a, func(c *Array[T], a *Array[T]) error { return array.CumSum(c, a, axis...) })
@@ -230,6 +235,26 @@ func Mod[T array.Float, B Operand[T]](a *Array[T], b B) *Array[T] {
 // Mul is [array.Mul].
 func Mul[T array.Element, B Operand[T]](a *Array[T], b B) *Array[T] {
 	return binary(a, b, array.Mul[T, *Array[T], *Array[T]], array.Mul[T, *Array[T], array.Const[T]])
+}
+
+// NanMax is [array.NanMax].
+func NanMax[T array.Float](a *Array[T], axis ...int) *Array[T] {
+	return reduce(a, axis, array.NanMax[T])
+}
+
+// NanMean is [array.NanMean].
+func NanMean[T array.Float](a *Array[T], axis ...int) *Array[T] {
+	return reduce(a, axis, array.NanMean[T])
+}
+
+// NanMin is [array.NanMin].
+func NanMin[T array.Float](a *Array[T], axis ...int) *Array[T] {
+	return reduce(a, axis, array.NanMin[T])
+}
+
+// NanSum is [array.NanSum].
+func NanSum[T array.Float](a *Array[T], axis ...int) *Array[T] {
+	return reduce(a, axis, array.NanSum[T])
 }
 
 // Neg is [array.Neg].

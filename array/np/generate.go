@@ -23,10 +23,11 @@ import (
 // each makes elements of elements. Functions with operands that are an array.Arg are of the last
 // kind, too.
 var (
-	reductions = words("Sum Mean Max Min Prod ArgMax ArgMin Any All Count Var Std Norm LogSumExp")
-	along      = words("Sort ArgSort CumSum Softmax")
-	each       = words("IsNaN IsFinite")
-	byHand     = words("Copy Clip FMA Where LayerNorm RMSNorm MatMulMixed")
+	reductions = words("Sum Mean Max Min NanSum NanMean NanMax NanMin Prod " +
+		"ArgMax ArgMin Any All Count Var Std Norm LogSumExp")
+	along  = words("Sort ArgSort CumSum CumProd Softmax")
+	each   = words("IsNaN IsFinite")
+	byHand = words("Copy Clip FMA Where IsClose LayerNorm RMSNorm MatMulMixed")
 )
 
 func words(s string) map[string]bool {

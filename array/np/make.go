@@ -68,6 +68,12 @@ func Integers(s *linalg.Session, r *array.Stream, rows, cols int, lo, hi int32) 
 	return made(s, rows, cols, func(c *Array[int32]) error { return array.Integers(r, c, lo, hi) })
 }
 
+// Choice is [array.Choice], a row of n numbers of elements of weights.
+func Choice[T array.Float](r *array.Stream, weights *Array[T], n int) *Array[int32] {
+	return of(weights, func(_, _ int) (int, int) { return 1, n },
+		func(c *Array[int32]) error { return array.Choice(r, c, weights) })
+}
+
 // Permutation is [array.Permutation], a row of n elements.
 func Permutation(s *linalg.Session, r *array.Stream, n int) *Array[int32] {
 	return made(s, 1, n, func(c *Array[int32]) error { return array.Permutation(r, c) })

@@ -37,7 +37,7 @@ func Cols[T any](a *Array[T], j, l int) *Array[T] {
 }
 
 // Concat is [array.Concat]: the parts above each other with axis 0, beside each other with axis 1.
-func Concat[T array.Element | bool](axis int, parts ...*Array[T]) *Array[T] {
+func Concat[T array.Stored](axis int, parts ...*Array[T]) *Array[T] {
 	switch {
 	case len(parts) == 0:
 		return failed[T](fmt.Errorf("%w: np: Concat of nothing", linalg.ErrShape))
@@ -60,24 +60,24 @@ func Concat[T array.Element | bool](axis int, parts ...*Array[T]) *Array[T] {
 }
 
 // Pad is [array.Pad]: so many rows above and below a, and columns left and right of it, of v.
-func Pad[T array.Element | bool](a *Array[T], above, below, left, right int, v T) *Array[T] {
+func Pad[T array.Stored](a *Array[T], above, below, left, right int, v T) *Array[T] {
 	shape := func(rows, cols int) (int, int) { return above + rows + below, left + cols + right }
 	return of(a, shape, func(c *Array[T]) error { return array.Pad(c, a, above, left, v) })
 }
 
 // Roll is [array.Roll].
-func Roll[T array.Element | bool](a *Array[T], rows, cols int) *Array[T] {
+func Roll[T array.Stored](a *Array[T], rows, cols int) *Array[T] {
 	return unary(a, func(c, a *Array[T]) error { return array.Roll(c, a, rows, cols) })
 }
 
 // Flip is [array.Flip].
-func Flip[T array.Element](a *Array[T], rows, cols bool) *Array[T] {
+func Flip[T array.Stored](a *Array[T], rows, cols bool) *Array[T] {
 	return unary(a, func(c, a *Array[T]) error { return array.Flip(c, a, rows, cols) })
 }
 
 // Diag is [array.Diag]: the diagonal of a as a row, or the square matrix whose diagonal a, a row or
 // a column, is.
-func Diag[T array.Element](a *Array[T]) *Array[T] {
+func Diag[T array.Stored](a *Array[T]) *Array[T] {
 	shape := func(rows, cols int) (int, int) {
 		if n := max(rows, cols); min(rows, cols) == 1 {
 			return n, n
@@ -119,17 +119,30 @@ func byIndex[T any](a *Array[T], index *Array[int32], shape func(rows, cols, n i
 }
 
 // TakeRows is [array.TakeRows].
-func TakeRows[T array.Element](a *Array[T], index *Array[int32]) *Array[T] {
+func TakeRows[T array.Stored](a *Array[T], index *Array[int32]) *Array[T] {
 	return byIndex(a, index, func(_, cols, n int) (int, int) { return n, cols }, array.TakeRows[T])
 }
 
 // TakeCols is [array.TakeCols].
-func TakeCols[T array.Element](a *Array[T], index *Array[int32]) *Array[T] {
+func TakeCols[T array.Stored](a *Array[T], index *Array[int32]) *Array[T] {
 	return byIndex(a, index, func(rows, _, n int) (int, int) { return rows, n }, array.TakeCols[T])
 }
 
+// TakeAlong is [array.TakeAlong].
+func TakeAlong[T array.Stored](a *Array[T], index *Array[int32]) *Array[T] {
+	if err := check(a); err != nil {
+		return failed[T](err)
+	}
+	return of(index, nil, func(c *Array[T]) error { return array.TakeAlong(c, a, index) })
+}
+
+// Shuffle is [array.Shuffle].
+func Shuffle[T array.Stored](r *array.Stream, a *Array[T]) *Array[T] {
+	return unary(a, func(c, a *Array[T]) error { return array.Shuffle(r, c, a) })
+}
+
 // Compress is [array.Compress], a row.
-func Compress[T array.Element](a *Array[T], mask *Array[bool]) *Array[T] {
+func Compress[T array.Stored](a *Array[T], mask *Array[bool]) *Array[T] {
 	if err := check(mask); err != nil {
 		return failed[T](err)
 	}
@@ -162,4 +175,16 @@ func Unique[T array.Element](a *Array[T]) (elements *Array[T], counts *Array[int
 		return err
 	})
 	return elements.Slice(0, 1, 0, n), counts.Slice(0, 1, 0, n)
+}
+
+// UniqueInverse is [array.UniqueInverse]: the different elements, a row, and the number that each
+// element of a has there.
+func UniqueInverse[T array.Element](a *Array[T]) (elements *Array[T], inverse *Array[int32]) {
+	n := 0
+	inverse = of(a, nil, func(*Array[int32]) error { return nil })
+	elements = of(a, flat, func(c *Array[T]) (err error) {
+		n, err = array.UniqueInverse(c, inverse, a)
+		return err
+	})
+	return elements.Slice(0, 1, 0, n), inverse
 }

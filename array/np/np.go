@@ -170,6 +170,10 @@ func value[T any](b any) (v T, err error) {
 	return v, nil
 }
 
+func errAxis(axis any) error {
+	return fmt.Errorf("np: axis is %v: it is 0, over the rows, or 1, over the columns", axis)
+}
+
 // reduce is a new array of what f makes over all of a, or over an axis.
 func reduce[R, T any](a *Array[T], axis []int, f func(c *Array[R], a *Array[T]) error) *Array[R] {
 	shape := func(_, _ int) (int, int) { return 1, 1 }
@@ -180,7 +184,7 @@ func reduce[R, T any](a *Array[T], axis []int, f func(c *Array[R], a *Array[T]) 
 	case len(axis) == 1 && axis[0] == 1:
 		shape = func(rows, _ int) (int, int) { return rows, 1 }
 	default:
-		return failed[R](fmt.Errorf("np: axis is %v: it is 0, over the rows, or 1, over the columns", axis))
+		return failed[R](errAxis(axis))
 	}
 	return of(a, shape, func(c *Array[R]) error { return f(c, a) })
 }

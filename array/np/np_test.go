@@ -8,6 +8,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -97,11 +98,21 @@ func testForms(t *testing.T, s *linalg.Session) {
 	check(t, "ArgSort of columns", np.ArgSort(x, 0), i{0, 0, 0}, i{1, 1, 1})
 	check(t, "CumSum", np.CumSum(x, 1), f{3, 4, 6}, f{4, 10, 15})
 	check(t, "CumSum of columns", np.CumSum(x, 0), f{3, 1, 2}, f{7, 7, 7})
+	check(t, "CumProd of columns", np.CumProd(x, 0), f{3, 1, 2}, f{12, 6, 10})
+	check(t, "NanSum", np.NanSum(np.Sqrt(np.Sub(x, 4)), 1), f{0}, f{float32(math.Sqrt2) + 1})
+	check(t, "FMax", np.FMax(x, 3), f{3, 3, 3}, f{4, 6, 5})
+	check(t, "IsClose", np.IsClose(x, row, 0, 9), b{true, false, false}, b{true, false, false})
+	check(t, "Solve", np.Solve(np.Diag(column), column), f{1}, f{1})
+	check(t, "Inv", np.Inv(np.Diag(column)), f{1, 0}, f{0, .5})
+	check(t, "Pinv", np.Pinv(np.FromSlice(s, f{2, 0}), 0), f{.5}, f{0})
+	check(t, "EigenvaluesSym", np.EigenvaluesSym(np.Diag(column)), f{1, 2})
+	check(t, "SingularValues", np.SingularValues(np.Diag(column)), f{2, 1})
+	check(t, "TakeAlong", np.TakeAlong(x, np.ArgSort(x)), f{1, 2, 3}, f{4, 5, 6})
 	check(t, "Softmax of columns", np.Softmax(np.Zeros[float32](s, 2, 3), 0), f{.5, .5, .5}, f{.5, .5, .5})
 	check(t, "Diff", np.Diff(x), f{-2, 1}, f{2, -1})
 	check(t, "Diff of columns", np.Diff(x, 0), f{1, 5, 3})
-	check(t, "Quantile", np.Quantile(x, 0.5), f{2}, f{5})
-	check(t, "Quantile of columns", np.Quantile(x, 0.5, 0), f{3.5, 3.5, 3.5})
+	check(t, "Quantile", np.Quantile(x, 1, 0.5, 1), f{2, 3}, f{5, 6})
+	check(t, "Quantile of columns", np.Quantile(x, 0, 0.5, 0), f{3.5, 3.5, 3.5}, f{3, 1, 2})
 	largest, at := np.TopK(x, 2)
 	check(t, "TopK", largest, f{3, 2}, f{6, 5})
 	check(t, "its columns", at, i{0, 2}, i{1, 2})
@@ -146,6 +157,9 @@ func testForms(t *testing.T, s *linalg.Session) {
 	elements, counts := np.Unique(np.FromSlice(s, f{2, 1, 2}))
 	check(t, "Unique", elements, f{1, 2})
 	check(t, "its counts", counts, i{1, 2})
+	elements, inverse := np.UniqueInverse(np.FromRows(s, [][]float32{{2, 1}, {2, 2}}))
+	check(t, "UniqueInverse", elements, f{1, 2})
+	check(t, "its numbers", inverse, i{1, 0}, i{1, 1})
 	check(t, "IsIn", np.IsIn(row, np.FromSlice(s, f{20})), b{false, true, false})
 	check(t, "SearchSorted", np.SearchSorted(row, column), i{0}, i{0})
 	check(t, "SearchSortedRight", np.SearchSortedRight(row, np.FromSlice(s, f{10})), i{1})
@@ -158,6 +172,8 @@ func testForms(t *testing.T, s *linalg.Session) {
 	check(t, "Upload and Copy", np.Copy(np.Upload(s, linalg.NewMatrix(1, 2, f{1, 2}))), f{1, 2})
 	check(t, "Permutation", np.Sort(np.Permutation(s, &array.Stream{}, 3)), i{0, 1, 2})
 	check(t, "Integers", np.Integers(s, &array.Stream{}, 1, 2, 5, 6), i{5, 5})
+	check(t, "Choice", np.Choice(&array.Stream{}, np.FromSlice(s, f{0, 1}), 3), i{1, 1, 1})
+	check(t, "Shuffle", np.Sort(np.Shuffle(&array.Stream{}, np.FromColumn(s, f{2, 1})), 0), f{1}, f{2})
 	for _, random := range []*np.Array[float32]{
 		np.Uniform[float32](s, &array.Stream{}, 2, 3), np.Normal[float32](s, &array.Stream{}, 2, 3),
 	} {
@@ -356,7 +372,7 @@ func TestComplete(t *testing.T) {
 	}
 	for _, name := range strings.Fields(`
 		AllClose Dot Total Trace Value
-		AddRows Fill PutRows
+		AddRows Fill PutAlong PutRows
 		GemmMixed MatMulMixed
 		Elementary Operations Reductions MergeShares ReduceContext ReduceNPY ReduceShare`) {
 		// numbers; what changes an array in place; of 16 bits; beyond arrays
