@@ -7,7 +7,7 @@ import (
 )
 
 // What BLAS has beside [Gemm] and the triangles: transposed operands, symmetric matrices, and
-// results of which one triangle is kept. Some of few elements are in small.go, with the same bits.
+// results of which one triangle is kept.
 
 // An Operand is op(X): X in memory or, with Trans, its transpose.
 type Operand[T element.Element] struct {
@@ -80,7 +80,7 @@ func checkOp(name string, trans bool, rows, cols, ld, n int) {
 
 // isVector tells whether C is a column or a row that [Gemv] computes faster than tiles.
 func isVector[T element.Element](m, n, k int) bool {
-	return (m == 1 || n == 1) && max(m, n, k) > fewVector && element.TypeOf[T]() != element.Int32
+	return (m == 1 || n == 1) && element.TypeOf[T]() != element.Int32
 }
 
 // gemmVector is [GemmTrans] where C is a column or a row of a floating type.

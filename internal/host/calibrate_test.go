@@ -30,14 +30,11 @@ func TestCalibrate(t *testing.T) {
 	}
 	for _, c := range []crossing{
 		{"FewTiles", FewTiles, []int{16, 32, 40, 48, 56, 64, 80}, fewTilesWays},
-		{"fewVector", fewVector, []int{2, 4, 6, 8, 12, 16, 24}, fewVectorWays},
 		{"SerialWork", SerialWork, []int{1 << 18, 1 << 19, 1 << 20, 1 << 21, 1 << 22, 1 << 24}, serialWorkWays},
 		{"serialBytes", serialBytes, []int{64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20}, serialBytesWays},
 		{"slimSteps", slimSteps, []int{96, 128, 192, 256, 384, 512}, slimStepsWays},
 		{"slimPart", slimPart, []int{1 << 12, 1 << 13, 1 << 14, 1 << 15, 1 << 16}, slimPartWays},
 		{"stripSteps", stripSteps, []int{128, 256, 512, 1024, 2048}, stripWays},
-		{"smallRows", smallRows, []int{1, 2, 3, 4, 5, 6}, smallRowsWays},
-		{"smallSymm", smallSymm, []int{1, 2, 3}, smallSymmWays},
 		{"smallComplex", smallComplex, []int{1 << 9, 1 << 12, 1 << 13, 1 << 14, 1 << 15, 1 << 17}, smallComplexWays},
 		{"complexFew", complexFew, []int{4, 8, 12, 16, 24, 32}, complexFewWays},
 	} {
@@ -83,12 +80,6 @@ func fewTilesWays(n int) (upTo, beyond func()) {
 	a, b, c, kern := calibrationData(n*n), calibrationData(n*n), make([]float64, n*n), kernels[float64]()[0]
 	x, y := Operand[float64]{Data: a, Stride: n}, Operand[float64]{Data: b, Stride: n}
 	return func() { gemmFew(kern, n, n, n, 1.5, x, y, 0.5, c, n) }, func() { gemm(kern, n, n, n, 1.5, x, y, 0.5, c, n) }
-}
-
-func fewVectorWays(n int) (upTo, beyond func()) {
-	a, b, c, kern := calibrationData(n*n), calibrationData(n), make([]float64, n), kernels[float64]()[0]
-	x, y := Operand[float64]{Data: a, Stride: n}, Operand[float64]{Data: b, Stride: 1}
-	return func() { gemmFew(kern, n, 1, n, 1, x, y, 0, c, 1) }, func() { gemmVector(n, 1, n, 1, x, y, 0, c, 1) }
 }
 
 // productWays is two ways to compute a product of m by n by k.
@@ -140,21 +131,6 @@ func stripWays(k int) (upTo, beyond func()) {
 	return func() { strips(true, n, k, 1, x, y, 0, c, n) }, func() {
 		GemmTrans(true, false, n, n, k, 1, a, n, a, n, 0, whole, n)
 		FinishTriangle(true, n, 1, whole, n, 0, c, n)
-	}
-}
-
-func smallRowsWays(n int) (upTo, beyond func()) {
-	a, c := calibrationData(n*n), make([]float64, n*n)
-	x, y := Operand[float64]{a, n, true}, Operand[float64]{Data: a, Stride: n}
-	return func() { SmallGemmTriangle(true, n, n, 1, &x, &y, 0, c, n) },
-		func() { GemmTriangle(true, n, n, 1, x, y, 0, c, n) }
-}
-
-func smallSymmWays(n int) (upTo, beyond func()) {
-	a, b, c, whole := calibrationData(n*n), calibrationData(n*n), make([]float64, n*n), make([]float64, n*n)
-	return func() { SmallSymm(true, true, n, n, 1.5, a, n, b, n, 0.5, c, n) }, func() {
-		Mirror(true, n, a, n, whole, n)
-		Gemm(n, n, n, 1.5, whole, n, b, n, 0.5, c, n)
 	}
 }
 

@@ -11,10 +11,6 @@ const (
 	// without a plan: its operands stay in the first-level caches, so that nothing is packed.
 	FewTiles = 48
 
-	// fewVector is the rows, columns and steps up to which a product with a vector is a tile:
-	// [Gemv] fills registers better, but takes longer to begin.
-	fewVector = 6
-
 	// SerialWork is the multiplications up to which a product, or a solution, stays in one
 	// goroutine: to wake up others takes microseconds.
 	SerialWork = 112 * 112 * 112
@@ -35,15 +31,6 @@ const (
 	// stripSteps is the steps up to which a triangle of a product is computed in strips: all of Y,
 	// which each strip reads, stays in the caches. Beyond, the whole product takes less time.
 	stripSteps = 1024
-
-	// smallRows and smallSteps are the rows and steps up to which a triangle of a product is
-	// computed a row at a time: tiles take longer to begin.
-	smallRows  = 6
-	smallSteps = 32
-
-	// smallSymm is the rows and columns up to which a product with a symmetric matrix is computed
-	// in that way.
-	smallSymm = 3
 
 	// smallComplex is the multiplications of complex numbers up to which a product goes row by row:
 	// more are worth making real factors.

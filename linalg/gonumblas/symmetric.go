@@ -17,10 +17,6 @@ func symm[T float](
 	if left {
 		k = m
 	}
-	if alpha != 0 && host.IsSmallSymm(m, n) && !toDevice[T](e, m, n, k) {
-		host.SmallSymm(left, lower, m, n, alpha, a, lda, b, ldb, beta, c, ldc)
-		return
-	}
 	whole, memory := scratch[T](k, k)
 	defer memory.Give()
 	if alpha != 0 {
@@ -54,14 +50,10 @@ func syrk[T float](
 	lower, trans := ul == blas.Lower, t != blas.NoTrans
 	x, y := host.Operand[T]{Data: a, Stride: lda, Trans: trans}, host.Operand[T]{Data: b, Stride: ldb, Trans: !trans}
 	onHost := n <= symmetricBlock && !toDevice[T](e, n, n, k)
-	small := onHost && alpha != 0 && host.IsSmallTriangle(n, k)
 	for {
-		switch {
-		case small:
-			host.SmallGemmTriangle(lower, n, k, alpha, &x, &y, beta, c, ldc)
-		case onHost || alpha == 0 || k == 0:
+		if onHost || alpha == 0 || k == 0 {
 			host.GemmTriangle(lower, n, k, alpha, x, y, beta, c, ldc)
-		default:
+		} else {
 			productTriangle(e, lower, k, alpha, x, y, beta, matrix(n, n, c, ldc))
 		}
 		if !both {

@@ -6,8 +6,8 @@ import (
 	"github.com/tandem-gpu/tandem/element"
 )
 
-// What follows is for matrices of few elements, which are done before what is made for large ones
-// would have begun. The bits are the same.
+// What follows takes vectors and matrices by the steps between their elements, for at most
+// [FewRows] rows: their chains are kept on the stack.
 
 func isFloat64[T element.Element]() bool { return unsafe.Sizeof(T(0)) == 8 }
 
@@ -71,61 +71,6 @@ func SymvSteps[T Float](lower bool, n int, alpha T, a *T, lda int, x *T, incX in
 	}
 	addSymmetric(lower, n, a, lda, side[:n], acc[:n])
 	finishSteps(alpha, acc[:n], beta, y, incY)
-}
-
-// IsSmallSymm tells whether [SmallSymm] is the fastest.
-func IsSmallSymm(m, n int) bool { return max(m, n) <= smallSymm }
-
-// SmallSymm is C = alpha*A*B + beta*C for m by n matrices, or without left alpha*B*A + beta*C,
-// where A is the symmetric matrix whose lower or upper triangle a has, and alpha is not 0.
-func SmallSymm[T Float](
-	left, lower bool, m, n int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int,
-) {
-	k := n
-	if left {
-		k = m
-	}
-	var whole [smallSymm * smallSymm]T
-	mirrorBlock(lower, k, a, lda, whole[:], k)
-	for i := range m {
-		if left {
-			GemvSteps(n, k, alpha, &b[0], 1, ldb, &whole[i*k], 1, beta, &c[i*ldc], 1)
-		} else {
-			GemvSteps(n, k, alpha, &whole[0], 1, k, &b[i*ldb], 1, beta, &c[i*ldc], 1)
-		}
-	}
-}
-
-// IsSmallTriangle tells whether [SmallGemmTriangle] is the fastest.
-func IsSmallTriangle(n, k int) bool { return n <= smallRows && k > 0 && k <= smallSteps }
-
-// SmallGemmTriangle is [GemmTriangle] for an alpha that is not 0.
-func SmallGemmTriangle[T Float](lower bool, n, k int, alpha T, x, y *Operand[T], beta T, c []T, ldc int) {
-	xRow, xCol := x.steps()
-	yRow, yCol := y.steps()
-	var acc [smallRows * smallRows]T
-	for i := range n {
-		lo, hi := triangleRow(lower, i, n)
-		chains(hi-lo, k, &y.Data[lo*yCol], yCol, yRow, &x.Data[i*xRow], xCol, &acc[i*smallRows+lo], 1)
-	}
-	if beta == 0 {
-		for i := range n {
-			lo, hi := triangleRow(lower, i, n)
-			for j, v := range acc[i*smallRows:][lo:hi] {
-				c[i*ldc+lo+j] = alpha * v
-			}
-		}
-		return
-	}
-	if beta != 1 {
-		scaleTriangle(lower, n, beta, c, ldc)
-	}
-	ones := [smallRows]T{1, 1, 1, 1, 1, 1}
-	if lower {
-		addOuter(n, 1, 1, alpha, &ones[0], &acc[0], smallRows, &c[0], ldc)
-	} else {
-		addOuter(n, n, -1, alpha, &ones[0], &acc[0], smallRows+1, &c[0], ldc+1)
-	}
 }
 
 // TriangleSteps is [MultiplyTriangle], or with solve [SolveTriangle], for n of at least one, and
