@@ -21,7 +21,7 @@ const (
 // columns are looked at together.
 const (
 	nearestItems   = 32
-	nearestColumns = 256
+	nearestColumns = 512
 )
 
 // Nearest keeps in pairs, k for each row of products, those that are nearest: of what was there,
@@ -33,30 +33,29 @@ const (
 //tandem:group 32
 func Nearest[D float32 | int32](it gpu.Item, pairs []uint64, products gpu.Matrix[D], q, p []D, m Metric, first, k int) {
 	block := gpu.Local[[nearestColumns]D](it)
+	hits := gpu.Local[[nearestItems]bool](it)
 	l := it.Local(0)
 	for i := it.Group(0); i < products.Rows; i += it.Groups(0) {
 		heap := pairs[i*k : (i+1)*k]
 		worst := distanceOf[D](heap[0])
 		for j := 0; j < products.Cols; j += nearestColumns {
 			end := min(j+nearestColumns, products.Cols)
-			near := false
+			hit := false
 			for c := j + l; c < end; c += nearestItems {
 				d := distance(m, products.At(i, c), q[i], p[c])
 				block[c-j] = d
-				near = near || !(d >= worst) // a NaN may be nearer than none
+				hit = hit || !(d >= worst) // a NaN may be nearer than none
 			}
-			if !it.Any(near) {
+			hits[l] = hit
+			if !it.Any(hit) {
 				continue
 			}
 			if l == 0 {
-				for c := j; c < end; c++ {
-					d := block[c-j]
-					if d >= worst {
-						continue
-					}
-					if pair := pairOf(d, first+c); pair < heap[0] {
-						replaceTop(heap, pair)
-						worst = distanceOf[D](heap[0])
+				for from := range nearestItems {
+					for c := j + from; hits[from] && c < end; c += nearestItems {
+						if pair := pairOf(block[c-j], first+c); pair < heap[0] {
+							replaceTop(heap, pair)
+						}
 					}
 				}
 			}
