@@ -171,11 +171,11 @@ var NearestKernels = support.Kernels{
 }
 
 var NearestFloat32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Group(32, 1, 1).Source("Nearest_float32", nativecode.Code_nearest.Of("Nearest_float32", "1d5dd61260b42e2456c5d95e86a61ad9"), support.Params{}.Slice("pairs", "ulong", 8).ConstMatrix("products", "float", 4).ConstSlice("q", "float", 4).ConstSlice("p", "float", 4).Scalar("m", "long", 8).Scalar("first", "long", 8).Scalar("k", "long", 8), NearestFloat32Go, NearestFloat32Plain, "nearest.go")
+	return kernelsPacked.Group(32, 1, 1).Source("Nearest_float32", nativecode.Code_nearest.Of("Nearest_float32", "d01f987b41bb64a121c473634d2798fe"), support.Params{}.Slice("pairs", "ulong", 8).ConstMatrix("products", "float", 4).ConstSlice("q", "float", 4).ConstSlice("p", "float", 4).Scalar("m", "long", 8).Scalar("first", "long", 8).Scalar("k", "long", 8), NearestFloat32Go, NearestFloat32Plain, "nearest.go")
 }}
 
 var NearestInt32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Group(32, 1, 1).Source("Nearest_int32", nativecode.Code_nearest.Of("Nearest_int32", "b2fb2ba3ec1f9fddd283a7c493239e61"), support.Params{}.Slice("pairs", "ulong", 8).ConstMatrix("products", "int", 4).ConstSlice("q", "int", 4).ConstSlice("p", "int", 4).Scalar("m", "long", 8).Scalar("first", "long", 8).Scalar("k", "long", 8), NearestInt32Go, NearestInt32Plain, "nearest.go")
+	return kernelsPacked.Group(32, 1, 1).Source("Nearest_int32", nativecode.Code_nearest.Of("Nearest_int32", "9b7e8ab48c6e244a38130fea347e48d1"), support.Params{}.Slice("pairs", "ulong", 8).ConstMatrix("products", "int", 4).ConstSlice("q", "int", 4).ConstSlice("p", "int", 4).Scalar("m", "long", 8).Scalar("first", "long", 8).Scalar("k", "long", 8), NearestInt32Go, NearestInt32Plain, "nearest.go")
 }}
 
 // LaunchApart runs [Apart] over grid. Slices and matrices are in host memory or on the device of s;
@@ -194,11 +194,11 @@ var ApartKernels = support.Kernels{
 }
 
 var ApartFloat32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Apart_float32", nativecode.Code_apart.Of("Apart_float32", "72bbf14a70c291f6bc261ff2022471a6"), support.Params{}.Matrix("index", "int", 4).Matrix("distances", "float", 4).ConstSlice("pairs", "ulong", 8), ApartFloat32Go, ApartFloat32Plain, "nearest.go")
+	return kernelsPacked.Source("Apart_float32", nativecode.Code_apart.Of("Apart_float32", "434622d6ec4a2a6578313a6531154311"), support.Params{}.Matrix("index", "int", 4).Matrix("distances", "float", 4).ConstSlice("pairs", "ulong", 8), ApartFloat32Go, ApartFloat32Plain, "nearest.go")
 }}
 
 var ApartInt32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Apart_int32", nativecode.Code_apart.Of("Apart_int32", "975f84e684ee117873670e644cc1a4d8"), support.Params{}.Matrix("index", "int", 4).Matrix("distances", "int", 4).ConstSlice("pairs", "ulong", 8), ApartInt32Go, ApartInt32Plain, "nearest.go")
+	return kernelsPacked.Source("Apart_int32", nativecode.Code_apart.Of("Apart_int32", "e0b3fc7f0b8bd93ef024156d373f70b0"), support.Params{}.Matrix("index", "int", 4).Matrix("distances", "int", 4).ConstSlice("pairs", "ulong", 8), ApartInt32Go, ApartInt32Plain, "nearest.go")
 }}
 
 // LaunchInverse makes z [Inverse] of the inputs, element by element, as launch.Map has it.
@@ -210,7 +210,7 @@ func LaunchInverse[Arg1 linalg.KernelArg[float32], Arg2 linalg.MapArg[float32]](
 }
 
 var InverseKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("Inverse_kernel", nativecode.Code_inverse.Of("Inverse_kernel", "c828fea88e731fbbbc8eab34ce5af2dc"), support.MapParams("float", "float"), support.Map1(gpu_Inverse), support.Map1(Inverse), "nearest.go")
+	return kernelsPacked.Map("Inverse_kernel", nativecode.Code_inverse.Of("Inverse_kernel", "34bf64cca179512ab232f9a6c29e8355"), support.MapParams("float", "float"), support.Map1(gpu_Inverse), support.Map1(Inverse), "nearest.go")
 }}
 
 // LaunchNetwork runs [Network] over grid. Slices and matrices are in host memory or on the device of s;
@@ -444,8 +444,8 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "nearest.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "nearest.go", Head: "type Metric int", Hash: "a9daf3011e5ed6c9684f85d3c0ce54d5fa65da4802b5f76d1dc59c58f9d7e5f8"},
 	{File: "nearest.go", Head: "const (", Hash: "92e6ecf1bc06bc14660c41bedf86b5d9a81191e2840da0bd365028ff5fac1a64"},
-	{File: "nearest.go", Head: "const (", Hash: "ffc72a1928ad7fd941d54ec3ce0a6bd58b9142ac1b4e5dd634ca8d23b74c6c0b"},
-	{File: "nearest.go", Head: "func Nearest[D float32 | int32](it gpu.Item, pairs []uint64, products gpu.Matrix[D], q, p []D, m Metric, first, k int) {", Hash: "47d70f9637b56e316cc2b72e863129a41dd6ca30bf58e83fabd73761d5733152"},
+	{File: "nearest.go", Head: "const (", Hash: "baddaed034c1f02eb7fbb0e68cdd9f93d927390e13ec2e6891e293c362cf4b02"},
+	{File: "nearest.go", Head: "func Nearest[D float32 | int32](it gpu.Item, pairs []uint64, products gpu.Matrix[D], q, p []D, m Metric, first, k int) {", Hash: "2d9c696e47bce6541d7eaba53fa122d7361b82f8c4983db3dbfee7f8dc6851a8"},
 	{File: "nearest.go", Head: "func distance[D float32 | int32](m Metric, xy, x, y D) D {", Hash: "ec587652438754408bf11415174f7b4cb82f4c4b0e2e3a7205da9bf5a14abc0e"},
 	{File: "nearest.go", Head: "func Inverse(x float32) float32 {", Hash: "964f040dfb4aecc3eee6b3240a3305014c9e8f70bf8da262590fabae60cc7bae"},
 	{File: "nearest.go", Head: "func pairOf[D float32 | int32](d D, number int) uint64 {", Hash: "af92447d33970c0116274611d415230375387606ddb81788bccea622b03f76f2"},
@@ -1116,81 +1116,77 @@ func NearestFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	first_ := args[15].Int64()
 	k_ := args[16].Int64()
 	n0, n1, n2 := int64(32), int64(1), int64(1)
-	var block_ [256]float32
+	var block_ [512]float32
+	var hits_ [32]bool
 	var heap_all [32][]uint64
 	var worst_all [32]float32
-	var near_all [32]bool
+	var hit_all [32]bool
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		/*line nearest.go:37*/ i_ := g0
-		/*line nearest.go:37*/ for i_ < products_.Rows_ {
+		/*line nearest.go:38*/ i_ := g0
+		/*line nearest.go:38*/ for i_ < products_.Rows_ {
 			t_ := i_ * k_
 			for w := range n {
-				/*line nearest.go:38*/ heap_all[w] = pairs_[t_ : (i_+int64(1))*k_]
+				/*line nearest.go:39*/ heap_all[w] = pairs_[t_ : (i_+int64(1))*k_]
 				worst_ := gpu_distanceOf(heap_all[w][0])
 				worst_all[w] = worst_
 			}
-			/*line nearest.go:40*/ j_ := int64(0)
-			/*line nearest.go:40*/ for j_ < products_.Cols_ {
+			/*line nearest.go:41*/ j_ := int64(0)
+			/*line nearest.go:41*/ for j_ < products_.Cols_ {
 			loop3_body:
 				switch {
 				default:
-					/*line nearest.go:41*/ end_ := min(j_+int64(256), products_.Cols_)
+					/*line nearest.go:42*/ end_ := min(j_+int64(512), products_.Cols_)
 					for w := range n {
 						l0 := w % n0
 						worst_ := worst_all[w]
 						l_ := l0
-						/*line nearest.go:42*/ near_ := false
+						/*line nearest.go:43*/ hit_ := false
 						for c_ := j_ + l_; c_ < end_; c_ = c_ + int64(32) {
 							d_ := gpu_distance(m_, products_.Data_[(i_*products_.Stride_)+c_], q_[i_], p_[c_])
 							block_[c_-j_] = d_
-							near_ = near_ || (!(d_ >= worst_))
+							hit_ = hit_ || (!(d_ >= worst_))
 						}
-						near_all[w] = near_
+						hits_[l_] = hit_
+						hit_all[w] = hit_
 					}
-					/*line nearest.go:48*/ var t2_ bool
+					/*line nearest.go:50*/ var t2_ bool
 					for w := range n {
-						near_ := near_all[w]
-						/*line nearest.go:48*/ if near_ {
-							/*line nearest.go:48*/ t2_ = true
+						hit_ := hit_all[w]
+						/*line nearest.go:50*/ if hit_ {
+							/*line nearest.go:50*/ t2_ = true
 						}
 					}
-					/*line nearest.go:48*/ if !t2_ {
+					/*line nearest.go:50*/ if !t2_ {
 						break loop3_body
 					}
 					for w := range n {
 						l0 := w % n0
-						worst_ := worst_all[w]
 						l_ := l0
-						/*line nearest.go:51*/ if l_ == int64(0) {
-						loop7:
-							/*line nearest.go:52*/ for c2_ := j_; c2_ < end_; c2_ = c2_ + int64(1) {
-								d2_ := block_[c2_-j_]
-								if d2_ >= worst_ {
-									continue loop7
-								}
-								pair_ := gpu_pairOf(d2_, first_+c2_)
-								/*line nearest.go:57*/ if pair_ < heap_all[w][0] {
-									gpu_replaceTop(heap_all[w], pair_)
-									worst_ = gpu_distanceOf(heap_all[w][0])
+						/*line nearest.go:53*/ if l_ == int64(0) {
+							for from_ := int64(0); from_ < int64(32); from_ = from_ + int64(1) {
+								for c2_ := j_ + from_; hits_[from_] && (c2_ < end_); c2_ = c2_ + int64(32) {
+									pair_ := gpu_pairOf(block_[c2_-j_], first_+c2_)
+									/*line nearest.go:56*/ if pair_ < heap_all[w][0] {
+										gpu_replaceTop(heap_all[w], pair_)
+									}
 								}
 							}
 						}
-						worst_all[w] = worst_
 					}
 					for w := range n {
-						/*line nearest.go:64*/ worst_ := gpu_distanceOf(heap_all[w][0])
+						/*line nearest.go:63*/ worst_ := gpu_distanceOf(heap_all[w][0])
 						worst_all[w] = worst_
 					}
 				}
-				/*line nearest.go:40*/ j_ = j_ + int64(256)
+				/*line nearest.go:41*/ j_ = j_ + int64(512)
 			}
-			/*line nearest.go:37*/ i_ = i_ + int64(grid.Groups[0])
+			/*line nearest.go:38*/ i_ = i_ + int64(grid.Groups[0])
 		}
-//line kernels_tandem.go:1194
+//line kernels_tandem.go:1190
 	}
 	return nil
 }
@@ -1210,81 +1206,77 @@ func NearestInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	first_ := args[15].Int64()
 	k_ := args[16].Int64()
 	n0, n1, n2 := int64(32), int64(1), int64(1)
-	var block_ [256]int32
+	var block_ [512]int32
+	var hits_ [32]bool
 	var heap_all [32][]uint64
 	var worst_all [32]int32
-	var near_all [32]bool
+	var hit_all [32]bool
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		/*line nearest.go:37*/ i_ := g0
-		/*line nearest.go:37*/ for i_ < products_.Rows_ {
+		/*line nearest.go:38*/ i_ := g0
+		/*line nearest.go:38*/ for i_ < products_.Rows_ {
 			t_ := i_ * k_
 			for w := range n {
-				/*line nearest.go:38*/ heap_all[w] = pairs_[t_ : (i_+int64(1))*k_]
+				/*line nearest.go:39*/ heap_all[w] = pairs_[t_ : (i_+int64(1))*k_]
 				worst_ := gpu_distanceOf_(heap_all[w][0])
 				worst_all[w] = worst_
 			}
-			/*line nearest.go:40*/ j_ := int64(0)
-			/*line nearest.go:40*/ for j_ < products_.Cols_ {
+			/*line nearest.go:41*/ j_ := int64(0)
+			/*line nearest.go:41*/ for j_ < products_.Cols_ {
 			loop3_body:
 				switch {
 				default:
-					/*line nearest.go:41*/ end_ := min(j_+int64(256), products_.Cols_)
+					/*line nearest.go:42*/ end_ := min(j_+int64(512), products_.Cols_)
 					for w := range n {
 						l0 := w % n0
 						worst_ := worst_all[w]
 						l_ := l0
-						/*line nearest.go:42*/ near_ := false
+						/*line nearest.go:43*/ hit_ := false
 						for c_ := j_ + l_; c_ < end_; c_ = c_ + int64(32) {
 							d_ := gpu_distance_(m_, products_.Data_[(i_*products_.Stride_)+c_], q_[i_], p_[c_])
 							block_[c_-j_] = d_
-							near_ = near_ || (!(d_ >= worst_))
+							hit_ = hit_ || (!(d_ >= worst_))
 						}
-						near_all[w] = near_
+						hits_[l_] = hit_
+						hit_all[w] = hit_
 					}
-					/*line nearest.go:48*/ var t2_ bool
+					/*line nearest.go:50*/ var t2_ bool
 					for w := range n {
-						near_ := near_all[w]
-						/*line nearest.go:48*/ if near_ {
-							/*line nearest.go:48*/ t2_ = true
+						hit_ := hit_all[w]
+						/*line nearest.go:50*/ if hit_ {
+							/*line nearest.go:50*/ t2_ = true
 						}
 					}
-					/*line nearest.go:48*/ if !t2_ {
+					/*line nearest.go:50*/ if !t2_ {
 						break loop3_body
 					}
 					for w := range n {
 						l0 := w % n0
-						worst_ := worst_all[w]
 						l_ := l0
-						/*line nearest.go:51*/ if l_ == int64(0) {
-						loop7:
-							/*line nearest.go:52*/ for c2_ := j_; c2_ < end_; c2_ = c2_ + int64(1) {
-								d2_ := block_[c2_-j_]
-								if d2_ >= worst_ {
-									continue loop7
-								}
-								pair_ := gpu_pairOf_(d2_, first_+c2_)
-								/*line nearest.go:57*/ if pair_ < heap_all[w][0] {
-									gpu_replaceTop(heap_all[w], pair_)
-									worst_ = gpu_distanceOf_(heap_all[w][0])
+						/*line nearest.go:53*/ if l_ == int64(0) {
+							for from_ := int64(0); from_ < int64(32); from_ = from_ + int64(1) {
+								for c2_ := j_ + from_; hits_[from_] && (c2_ < end_); c2_ = c2_ + int64(32) {
+									pair_ := gpu_pairOf_(block_[c2_-j_], first_+c2_)
+									/*line nearest.go:56*/ if pair_ < heap_all[w][0] {
+										gpu_replaceTop(heap_all[w], pair_)
+									}
 								}
 							}
 						}
-						worst_all[w] = worst_
 					}
 					for w := range n {
-						/*line nearest.go:64*/ worst_ := gpu_distanceOf_(heap_all[w][0])
+						/*line nearest.go:63*/ worst_ := gpu_distanceOf_(heap_all[w][0])
 						worst_all[w] = worst_
 					}
 				}
-				/*line nearest.go:40*/ j_ = j_ + int64(256)
+				/*line nearest.go:41*/ j_ = j_ + int64(512)
 			}
-			/*line nearest.go:37*/ i_ = i_ + int64(grid.Groups[0])
+			/*line nearest.go:38*/ i_ = i_ + int64(grid.Groups[0])
 		}
-//line kernels_tandem.go:1288
+//line kernels_tandem.go:1280
 	}
 	return nil
 }
@@ -1313,7 +1305,7 @@ func ApartFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				for i2 := b2; i2 < e2; i2++ {
 					for i1 := a1; i1 < e1; i1++ {
 						for i0 := a0; i0 < e0; i0++ {
-							/*line nearest.go:146*/ i_ := i1
+							/*line nearest.go:145*/ i_ := i1
 							j_ := i0
 							pair_ := pairs_[(i_*index_.Cols_)+j_]
 							index_.Data_[(i_*index_.Stride_)+j_] = int32(pair_)
@@ -1323,7 +1315,7 @@ func ApartFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1327
+//line kernels_tandem.go:1319
 	}
 	return nil
 }
@@ -1352,7 +1344,7 @@ func ApartInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				for i2 := b2; i2 < e2; i2++ {
 					for i1 := a1; i1 < e1; i1++ {
 						for i0 := a0; i0 < e0; i0++ {
-							/*line nearest.go:146*/ i_ := i1
+							/*line nearest.go:145*/ i_ := i1
 							j_ := i0
 							pair_ := pairs_[(i_*index_.Cols_)+j_]
 							index_.Data_[(i_*index_.Stride_)+j_] = int32(pair_)
@@ -1362,7 +1354,7 @@ func ApartInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1366
+//line kernels_tandem.go:1358
 	}
 	return nil
 }
@@ -1422,7 +1414,7 @@ func NetworkUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1426
+//line kernels_tandem.go:1418
 	}
 	return nil
 }
@@ -1482,7 +1474,7 @@ func NetworkUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1486
+//line kernels_tandem.go:1478
 	}
 	return nil
 }
@@ -1519,7 +1511,7 @@ func CountChunksUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:1523
+//line kernels_tandem.go:1515
 	}
 	return nil
 }
@@ -1556,7 +1548,7 @@ func CountChunksUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:1560
+//line kernels_tandem.go:1552
 	}
 	return nil
 }
@@ -1628,7 +1620,7 @@ func MoveChunksUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:1632
+//line kernels_tandem.go:1624
 	}
 	return nil
 }
@@ -1700,7 +1692,7 @@ func MoveChunksUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:1704
+//line kernels_tandem.go:1696
 	}
 	return nil
 }
@@ -1774,7 +1766,7 @@ func SumGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			}
 			/*line radix.go:111*/ i_ = i_ + int64(256)
 		}
-//line kernels_tandem.go:1778
+//line kernels_tandem.go:1770
 	}
 	return nil
 }
@@ -1823,7 +1815,7 @@ func CountTilesUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				counts_[(((row_*int64(16))+l_)*parts_)+part_] = c_[l_]
 			}
 		}
-//line kernels_tandem.go:1827
+//line kernels_tandem.go:1819
 	}
 	return nil
 }
@@ -1872,7 +1864,7 @@ func CountTilesUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				counts_[(((row_*int64(16))+l_)*parts_)+part_] = c_[l_]
 			}
 		}
-//line kernels_tandem.go:1876
+//line kernels_tandem.go:1868
 	}
 	return nil
 }
@@ -1985,7 +1977,7 @@ func MoveTilesUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 				c_[(d3_*int64(128))+l_] = c_[(d3_*int64(128))+l_] + int32(1)
 			}
 		}
-//line kernels_tandem.go:1989
+//line kernels_tandem.go:1981
 	}
 	return nil
 }
@@ -2098,7 +2090,7 @@ func MoveTilesUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 				c_[(d3_*int64(128))+l_] = c_[(d3_*int64(128))+l_] + int32(1)
 			}
 		}
-//line kernels_tandem.go:2102
+//line kernels_tandem.go:2094
 	}
 	return nil
 }
@@ -2147,7 +2139,7 @@ func RankGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2151
+//line kernels_tandem.go:2143
 	}
 	return nil
 }
@@ -2239,7 +2231,7 @@ func SearchUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2243
+//line kernels_tandem.go:2235
 	}
 	return nil
 }
@@ -2331,7 +2323,7 @@ func SearchUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2335
+//line kernels_tandem.go:2327
 	}
 	return nil
 }
@@ -2408,7 +2400,7 @@ func SelectUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2412
+//line kernels_tandem.go:2404
 	}
 	return nil
 }
@@ -2485,7 +2477,7 @@ func SelectUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2489
+//line kernels_tandem.go:2481
 	}
 	return nil
 }
@@ -2502,7 +2494,7 @@ func gpu_key(o_ gpu_Order, x_ uint64) uint64 {
 		k_ = gpu_largest(o_)
 	}
 	return k_
-//line kernels_tandem.go:2506
+//line kernels_tandem.go:2498
 }
 
 func gpu_bits(o_ gpu_Order, k_ uint64) uint64 {
@@ -2514,11 +2506,11 @@ func gpu_bits(o_ gpu_Order, k_ uint64) uint64 {
 		x_ = k_ >> (1)
 	}
 	return x_
-//line kernels_tandem.go:2518
+//line kernels_tandem.go:2510
 }
 
 func gpu_distanceOf(pair_ uint64) float32 {
-	/*line nearest.go:114*/ key_ := uint32((pair_ >> (32)))
+	/*line nearest.go:113*/ key_ := uint32((pair_ >> (32)))
 	if support.Value(support.Value(float32(1))/float32(2)) == float32(0) {
 		return float32(int32((key_ ^ uint32(2147483648))))
 	}
@@ -2528,48 +2520,48 @@ func gpu_distanceOf(pair_ uint64) float32 {
 		key_ = ^key_
 	}
 	return math.Float32frombits(key_)
-//line kernels_tandem.go:2532
+//line kernels_tandem.go:2524
 }
 
 func gpu_distance(m_ int64, xy_ float32, x_ float32, y_ float32) float32 {
-	/*line nearest.go:72*/ sum_ := x_ + y_
-	/*line nearest.go:74*/ if m_ == int64(1) {
+	/*line nearest.go:71*/ sum_ := x_ + y_
+	/*line nearest.go:73*/ if m_ == int64(1) {
 		return float32(0) - xy_
 	} else {
-		/*line nearest.go:76*/ if float32(sum_*float32(0)) != float32(0) {
+		/*line nearest.go:75*/ if float32(sum_*float32(0)) != float32(0) {
 			return sum_
 		} else {
-			/*line nearest.go:78*/ if m_ == int64(2) {
+			/*line nearest.go:77*/ if m_ == int64(2) {
 				return float32(1) - min(max(float32(float32(xy_*x_)*y_), float32(-1)), float32(1))
 			}
 		}
 	}
-	/*line nearest.go:81*/ return max(support.FMA32(float32(-2), xy_, sum_), float32(0))
-//line kernels_tandem.go:2549
+	/*line nearest.go:80*/ return max(support.FMA32(float32(-2), xy_, sum_), float32(0))
+//line kernels_tandem.go:2541
 }
 
 func gpu_pairOf(d_ float32, number_ int64) uint64 {
-	/*line nearest.go:96*/ key_ := uint32(support.Int[int32](d_)) ^ uint32(2147483648)
+	/*line nearest.go:95*/ key_ := uint32(support.Int[int32](d_)) ^ uint32(2147483648)
 	if support.Value(support.Value(float32(1))/float32(2)) != float32(0) {
-		/*line nearest.go:99*/ key_ = math.Float32bits(d_)
-		/*line nearest.go:101*/ if (key_ &^ uint32(2147483648)) > uint32(2139095040) {
+		/*line nearest.go:98*/ key_ = math.Float32bits(d_)
+		/*line nearest.go:100*/ if (key_ &^ uint32(2147483648)) > uint32(2139095040) {
 			key_ = uint32(4294967295)
 		} else {
-			/*line nearest.go:103*/ if (key_ >> (31)) != uint32(0) {
+			/*line nearest.go:102*/ if (key_ >> (31)) != uint32(0) {
 				key_ = ^key_
 			} else {
 				key_ = key_ | uint32(2147483648)
 			}
 		}
 	}
-	/*line nearest.go:109*/ return (uint64(key_) << (32)) | uint64(number_)
-//line kernels_tandem.go:2567
+	/*line nearest.go:108*/ return (uint64(key_) << (32)) | uint64(number_)
+//line kernels_tandem.go:2559
 }
 
 func gpu_replaceTop(heap_ []uint64, pair_ uint64) {
-	/*line nearest.go:128*/ at_ := int64(0)
+	/*line nearest.go:127*/ at_ := int64(0)
 loop1:
-	/*line nearest.go:129*/ for child_ := int64(1); child_ < int64(len(heap_)); child_ = (int64(2) * at_) + int64(1) {
+	/*line nearest.go:128*/ for child_ := int64(1); child_ < int64(len(heap_)); child_ = (int64(2) * at_) + int64(1) {
 		if ((child_ + int64(1)) < int64(len(heap_))) && (heap_[child_+int64(1)] > heap_[child_]) {
 			child_ = child_ + int64(1)
 		}
@@ -2580,11 +2572,11 @@ loop1:
 		at_ = child_
 	}
 	heap_[at_] = pair_
-//line kernels_tandem.go:2584
+//line kernels_tandem.go:2576
 }
 
 func gpu_distanceOf_(pair_ uint64) int32 {
-	/*line nearest.go:114*/ key_ := uint32((pair_ >> (32)))
+	/*line nearest.go:113*/ key_ := uint32((pair_ >> (32)))
 	if support.Value(support.Value(int32(1))/int32(2)) == int32(0) {
 		return int32((key_ ^ uint32(2147483648)))
 	}
@@ -2594,42 +2586,42 @@ func gpu_distanceOf_(pair_ uint64) int32 {
 		key_ = ^key_
 	}
 	return support.Int[int32](math.Float32frombits(key_))
-//line kernels_tandem.go:2598
+//line kernels_tandem.go:2590
 }
 
 func gpu_distance_(m_ int64, xy_ int32, x_ int32, y_ int32) int32 {
-	/*line nearest.go:72*/ sum_ := x_ + y_
-	/*line nearest.go:74*/ if m_ == int64(1) {
+	/*line nearest.go:71*/ sum_ := x_ + y_
+	/*line nearest.go:73*/ if m_ == int64(1) {
 		return int32(0) - xy_
 	} else {
-		/*line nearest.go:76*/ if (sum_ * int32(0)) != int32(0) {
+		/*line nearest.go:75*/ if (sum_ * int32(0)) != int32(0) {
 			return sum_
 		} else {
-			/*line nearest.go:78*/ if m_ == int64(2) {
+			/*line nearest.go:77*/ if m_ == int64(2) {
 				return int32(1) - min(max((xy_*x_)*y_, int32(-1)), int32(1))
 			}
 		}
 	}
-	/*line nearest.go:81*/ return max((int32(-2)*xy_)+sum_, int32(0))
-//line kernels_tandem.go:2615
+	/*line nearest.go:80*/ return max((int32(-2)*xy_)+sum_, int32(0))
+//line kernels_tandem.go:2607
 }
 
 func gpu_pairOf_(d_ int32, number_ int64) uint64 {
-	/*line nearest.go:96*/ key_ := uint32(d_) ^ uint32(2147483648)
+	/*line nearest.go:95*/ key_ := uint32(d_) ^ uint32(2147483648)
 	if support.Value(support.Value(int32(1))/int32(2)) != int32(0) {
-		/*line nearest.go:99*/ key_ = math.Float32bits(float32(d_))
-		/*line nearest.go:101*/ if (key_ &^ uint32(2147483648)) > uint32(2139095040) {
+		/*line nearest.go:98*/ key_ = math.Float32bits(float32(d_))
+		/*line nearest.go:100*/ if (key_ &^ uint32(2147483648)) > uint32(2139095040) {
 			key_ = uint32(4294967295)
 		} else {
-			/*line nearest.go:103*/ if (key_ >> (31)) != uint32(0) {
+			/*line nearest.go:102*/ if (key_ >> (31)) != uint32(0) {
 				key_ = ^key_
 			} else {
 				key_ = key_ | uint32(2147483648)
 			}
 		}
 	}
-	/*line nearest.go:109*/ return (uint64(key_) << (32)) | uint64(number_)
-//line kernels_tandem.go:2633
+	/*line nearest.go:108*/ return (uint64(key_) << (32)) | uint64(number_)
+//line kernels_tandem.go:2625
 }
 
 func gpu_countDigits(c_ *[256]int32, x_ []uint32, shift_ uint64) {
@@ -2655,7 +2647,7 @@ func gpu_countDigits(c_ *[256]int32, x_ []uint32, shift_ uint64) {
 		/*line radix.go:86*/ v_ := t_[t3_]
 		(*c_)[(uint64(v_)>>(shift_))&uint64(255)] = (*c_)[(uint64(v_)>>(shift_))&uint64(255)] + int32(1)
 	}
-//line kernels_tandem.go:2659
+//line kernels_tandem.go:2651
 }
 
 func gpu_countDigits_(c_ *[256]int32, x_ []uint64, shift_ uint64) {
@@ -2681,7 +2673,7 @@ func gpu_countDigits_(c_ *[256]int32, x_ []uint64, shift_ uint64) {
 		/*line radix.go:86*/ v_ := t_[t3_]
 		(*c_)[(v_>>(shift_))&uint64(255)] = (*c_)[(v_>>(shift_))&uint64(255)] + int32(1)
 	}
-//line kernels_tandem.go:2685
+//line kernels_tandem.go:2677
 }
 
 func gpu_moveDigits(y_ []uint32, at_ *[256]int32, x_ []uint32, shift_ uint64) {
@@ -2700,7 +2692,7 @@ func gpu_moveDigits(y_ []uint32, at_ *[256]int32, x_ []uint32, shift_ uint64) {
 		/*line radix.go:97*/ y_[t4_] = t6_
 		/*line radix.go:97*/ (*at_)[t5_] = t7_
 	}
-//line kernels_tandem.go:2704
+//line kernels_tandem.go:2696
 }
 
 func gpu_moveDigits_(y_ []uint64, at_ *[256]int32, x_ []uint64, shift_ uint64) {
@@ -2719,7 +2711,7 @@ func gpu_moveDigits_(y_ []uint64, at_ *[256]int32, x_ []uint64, shift_ uint64) {
 		/*line radix.go:97*/ y_[t4_] = t6_
 		/*line radix.go:97*/ (*at_)[t5_] = t7_
 	}
-//line kernels_tandem.go:2723
+//line kernels_tandem.go:2715
 }
 
 func gpu_below(edges_ gpu_Matrix_, n_ int64, x_ uint64, o_ gpu_Order) int64 {
@@ -2734,12 +2726,12 @@ func gpu_below(edges_ gpu_Matrix_, n_ int64, x_ uint64, o_ gpu_Order) int64 {
 		}
 	}
 	return lo_
-//line kernels_tandem.go:2738
+//line kernels_tandem.go:2730
 }
 
 func gpu_largest(o_ gpu_Order) uint64 {
 	/*line keys.go:35*/ return (o_.sign_ << (1)) - uint64(1)
-//line kernels_tandem.go:2743
+//line kernels_tandem.go:2735
 }
 
 func gpu_step(v_ gpu_Matrix_) int64 {
@@ -2747,7 +2739,7 @@ func gpu_step(v_ gpu_Matrix_) int64 {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:2751
+//line kernels_tandem.go:2743
 }
 
 func gpu_step_(v_ gpu_Matrix____) int64 {
@@ -2755,7 +2747,7 @@ func gpu_step_(v_ gpu_Matrix____) int64 {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:2759
+//line kernels_tandem.go:2751
 }
 
 func gpu_below_(edges_ gpu_Matrix__, n_ int64, x_ uint64, o_ gpu_Order) int64 {
@@ -2770,7 +2762,7 @@ func gpu_below_(edges_ gpu_Matrix__, n_ int64, x_ uint64, o_ gpu_Order) int64 {
 		}
 	}
 	return lo_
-//line kernels_tandem.go:2774
+//line kernels_tandem.go:2766
 }
 
 func gpu_step__(v_ gpu_Matrix__) int64 {
@@ -2778,13 +2770,13 @@ func gpu_step__(v_ gpu_Matrix__) int64 {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:2782
+//line kernels_tandem.go:2774
 }
 
 func gpu_Inverse(x_ float32) float32 {
-	/*line nearest.go:88*/ if (x_ == float32(0)) || ((x_ - x_) != float32(0)) {
+	/*line nearest.go:87*/ if (x_ == float32(0)) || ((x_ - x_) != float32(0)) {
 		return x_
 	}
 	return float32(1) / float32(math.Sqrt(float64(x_)))
-//line kernels_tandem.go:2790
+//line kernels_tandem.go:2782
 }
