@@ -93,8 +93,9 @@ func (p *Points[D, T]) Free() error { return p.norms.Free() }
 // Those of equal points ascend, and NaN are last, so that there is one result, on every device, and
 // however points and queries are split up. More columns than points are ErrShape.
 //
-// It takes the memory of a block of products, 8 MiB or on a GPU 128 MiB, whatever the sizes, and 16
-// bytes for each element of index of a block's queries, 1024 or on a GPU 4096.
+// It works on blocks of 1024 queries and 2048 points, or on a GPU 4096 and 8192, and takes the
+// memory of their products, 8 MiB or 128, 16 bytes for each element of index of a block, and where
+// elements are of 16 bits those of a block as float32.
 func (p *Points[D, T]) Nearest(index *Array[int32], dist *Array[D], queries *Array[T]) error {
 	rows, k, err := p.check(index, dist, queries)
 	if err != nil || rows == 0 || k == 0 {
@@ -185,9 +186,9 @@ func (p *Points[D, T]) search(index *Array[int32], dist *Array[D], queries *Arra
 // setNorms makes norms, a column, what a metric needs of each row of a.
 func setNorms[D float32 | int32, T Single | int8](norms *Array[D], a *Array[T], metric Metric) error {
 	rows, cols := a.Dims()
-	height, width := nearestBlock(a.Session())
-	for i := 0; i < rows; i += height * width {
-		end := min(i+height*width, rows)
+	_, block := nearestBlock(a.Session())
+	for i := 0; i < rows; i += block {
+		end := min(i+block, rows)
 		x := a.Slice(i, end, 0, cols)
 		if err := multiply(end-i, norms.Slice(i, end, 0, 1), x, x); err != nil {
 			return err
