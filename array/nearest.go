@@ -90,7 +90,7 @@ func (p *Points[D, T]) Free() error { return p.norms.Free() }
 
 // Nearest makes each row of index the numbers of the points that are nearest to that row of
 // queries, as many as index has columns, and each row of dist their distances, from the nearest on.
-// Those of equal points ascend, and NaN are last, so that there is one result, on every device, and
+// Those at equal distances ascend, and NaN are last, so that there is one result, on every device,
 // however points and queries are split up. More columns than points are ErrShape.
 //
 // It works on blocks of 1024 queries and 2048 points, or on a GPU 4096 and 8192, and takes the
