@@ -211,9 +211,10 @@ assembly:
 	$(SHORT) -tags purego -run '/^cpu' ./linalg
 
 v3:
-	GOAMD64=v3 $(SHORT) ./internal/host ./backend/cpu ./backend/cudasim/ptxsim ./conformance ./rmath ./rmath/f32
+	GOAMD64=v3 $(SHORT) ./internal/host ./backend/cpu ./backend/cudasim/ptxsim ./conformance
+	GOAMD64=v3 $(SHORT) ./rmath ./rmath/f32 ./rmath/rcmplx
 	GOAMD64=v3 $(SHORT) -run '^Test(VectorDigest|Triangular|Complex(Syrk|Triangular)?|SVDByMat)$$' ./linalg/gonumblas
-	CGO_ENABLED=0 GOARCH=386 $(SHORT) ./rmath ./rmath/f32
+	CGO_ENABLED=0 GOARCH=386 $(SHORT) ./rmath ./rmath/f32 ./rmath/rcmplx
 
 nocgo:
 	CGO_ENABLED=0 $(SHORT) -tags tandem_nolibs ./backend/driverkit/... ./backend/cpu

@@ -131,3 +131,29 @@ func ExampleFloorDiv() {
 	// [-2  -1  0  0  1]
 	// [2  1  0  2  1]
 }
+
+// The two points that are nearest to each query: a vector store in four calls.
+func ExamplePoints_Nearest() {
+	s, err := linalg.Open("cpu")
+	check(err)
+	defer s.Close()
+	a, err := array.FromRows(s, [][]float32{{1, 0}, {0, 1}, {-1, 0}, {3, 4}})
+	check(err)
+	queries, err := array.FromRows(s, [][]float32{{1, 1}, {3, 3}})
+	check(err)
+	index, err := linalg.NewArray[int32](s, 2, 2)
+	check(err)
+	dist, err := linalg.NewArray[float32](s, 2, 2)
+	check(err)
+
+	points, err := array.NewPoints[float32](a, array.SquaredEuclidean)
+	check(err)
+	defer points.Free()
+	check(points.Nearest(index, dist, queries))
+	fmt.Printf("%v\n%v\n", index, dist)
+	// Output:
+	// ⎡0  1⎤
+	// ⎣3  0⎦
+	// ⎡1   1⎤
+	// ⎣1  13⎦
+}

@@ -29,61 +29,86 @@ var all = superacc.Place{Step: 1, N: words}
 const carryAt = 1 << 30
 
 // An Acc is an exact sum. The zero value is a sum of nothing. It takes 1.1 KB and never allocates.
+//
+// What was added can be taken away again, in any order: then the sum is that of the rest, with the
+// same bits, as of a window that slides along numbers. So it is of infinities and NaN, which an Acc
+// counts: without them the sum is finite again. Where more infinities or NaN are taken away than
+// were added, the sum is NaN, until they are.
 type Acc struct {
 	w       [words]int64
 	added   int // to one word since the last carry
 	special special
 }
 
-// A special is a set of what is no number.
-type special uint8
-
-const (
-	nan special = 1 << iota
-	inf
-	negInf
-)
+// A special counts what is no number.
+type special struct{ nan, inf, negInf int64 }
 
 // Add adds x.
-func (a *Acc) Add(x float64) {
+func (a *Acc) Add(x float64) { a.add(x, false) }
+
+// Sub takes x away.
+func (a *Acc) Sub(x float64) { a.add(x, true) }
+
+// add adds x, or takes it away.
+func (a *Acc) add(x float64, away bool) {
 	m, exp, ok := superacc.Split64(math.Float64bits(x))
 	if !ok {
-		a.addSpecial(x)
+		a.special.add(x, sign(away))
 		return
 	}
-	superacc.Add(a.w[:], exp-bottom, m, math.Signbit(x))
+	superacc.Add(a.w[:], exp-bottom, m, math.Signbit(x) != away)
 	a.count(1)
 }
 
 // AddProduct adds x*y, which is not rounded.
-func (a *Acc) AddProduct(x, y float64) {
+func (a *Acc) AddProduct(x, y float64) { a.addProduct(x, y, false) }
+
+// SubProduct takes x*y away, which is not rounded.
+func (a *Acc) SubProduct(x, y float64) { a.addProduct(x, y, true) }
+
+func (a *Acc) addProduct(x, y float64, away bool) {
 	m, e, ok := superacc.Split64(math.Float64bits(x))
 	n, f, ok2 := superacc.Split64(math.Float64bits(y))
 	if !ok || !ok2 {
-		a.addSpecial(x * y)
+		a.special.add(x*y, sign(away))
 		return
 	}
 	hi, lo := bits.Mul64(m, n)
-	neg := math.Signbit(x) != math.Signbit(y)
+	neg := math.Signbit(x) != math.Signbit(y) != away
 	superacc.Add(a.w[:], e+f-bottom, lo, neg)
 	superacc.Add(a.w[:], e+f+64-bottom, hi, neg)
 	a.count(2)
 }
 
 // Merge adds what b holds.
-func (a *Acc) Merge(b *Acc) {
-	c := *b
+func (a *Acc) Merge(b *Acc) { a.merge(b, false) }
+
+// Remove takes away what b holds.
+func (a *Acc) Remove(b *Acc) { a.merge(b, true) }
+
+func (a *Acc) merge(b *Acc, away bool) {
+	c, n := *b, sign(away)
 	superacc.Carry(c.w[:], all)
 	for k, v := range c.w {
-		a.w[k] += v
+		a.w[k] += n * v
 	}
-	a.special |= c.special
+	a.special.nan += n * c.special.nan
+	a.special.inf += n * c.special.inf
+	a.special.negInf += n * c.special.negInf
 	a.count(1)
+}
+
+// sign is what counts change by for one number.
+func sign(away bool) int64 {
+	if away {
+		return -1
+	}
+	return 1
 }
 
 // Float64 is the sum, rounded once.
 func (a *Acc) Float64() float64 {
-	if a.special != 0 {
+	if a.special != (special{}) {
 		return a.special.float64()
 	}
 	c := *a
@@ -92,7 +117,7 @@ func (a *Acc) Float64() float64 {
 
 // Float32 is the sum, rounded once.
 func (a *Acc) Float32() float32 {
-	if a.special != 0 {
+	if a.special != (special{}) {
 		return float32(a.special.float64())
 	}
 	c := *a
@@ -107,23 +132,23 @@ func (a *Acc) count(n int) {
 	}
 }
 
-// addSpecial adds x, which is NaN or infinite, or a product with such a factor.
-func (a *Acc) addSpecial(x float64) {
+// add counts x, which is NaN or infinite, or a product with such a factor, n times.
+func (s *special) add(x float64, n int64) {
 	switch {
 	case math.IsNaN(x):
-		a.special |= nan
+		s.nan += n
 	case x > 0:
-		a.special |= inf
+		s.inf += n
 	default:
-		a.special |= negInf
+		s.negInf += n
 	}
 }
 
 func (s special) float64() float64 {
-	switch s {
-	case inf:
+	switch {
+	case s.nan == 0 && s.negInf == 0 && s.inf > 0:
 		return math.Inf(1)
-	case negInf:
+	case s.nan == 0 && s.inf == 0 && s.negInf > 0:
 		return math.Inf(-1)
 	}
 	return math.NaN()

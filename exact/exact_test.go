@@ -1,10 +1,12 @@
 package exact
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/tandem-gpu/tandem/internal/superacc"
@@ -179,6 +181,223 @@ func TestSpecial(t *testing.T) {
 	}
 }
 
+// wild is number, or one in ten times what is none.
+func wild(r *rand.Rand, kind int) float64 {
+	if r.IntN(10) == 0 {
+		return []float64{math.Inf(1), math.Inf(-1), math.NaN()}[r.IntN(3)]
+	}
+	return number(r, kind)
+}
+
+// A window that slides has the sum of what is in it, as a fresh sum has, with what is no number in
+// it and without.
+func TestWindows(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 8))
+	for i := range 300 {
+		x, y := make([]float64, 60), make([]float64, 60)
+		for k := range x {
+			x[k], y[k] = wild(r, i), number(r, i/kinds)
+		}
+		width := 1 + r.IntN(9)
+		var sum, dot Acc
+		for k := range x {
+			sum.Add(x[k])
+			dot.AddProduct(x[k], y[k])
+			from := max(0, k+1-width)
+			if k >= width {
+				sum.Sub(x[from-1])
+				dot.SubProduct(x[from-1], y[from-1])
+			}
+			var freshSum, freshDot Acc
+			for j := from; j <= k; j++ {
+				freshSum.Add(x[j])
+				freshDot.AddProduct(x[j], y[j])
+			}
+			checkEqual(t, "window", &sum, &freshSum)
+			checkEqual(t, "window of products", &dot, &freshDot)
+		}
+	}
+}
+
+// checkEqual compares the sums of two Acc, in every form that they have.
+func checkEqual(t *testing.T, what string, got, want *Acc) {
+	t.Helper()
+	if x, y := got.Float64(), want.Float64(); !same(x, y) {
+		t.Fatalf("%s: %v, want %v", what, x, y)
+	}
+	if x, y := float64(got.Float32()), float64(want.Float32()); !same(x, y) {
+		t.Fatalf("%s: %v as a float32, want %v", what, x, y)
+	}
+	x, err := got.MarshalBinary()
+	y, err2 := want.MarshalBinary()
+	if err != nil || err2 != nil || !bytes.Equal(x, y) {
+		t.Fatalf("%s: the binary forms of one sum differ, or %v, %v", what, err, err2)
+	}
+}
+
+// Slices and other sums are added and taken away as their numbers are, one at a time.
+func TestSlicesAway(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 10))
+	for i := range 600 {
+		n := []int{1, 7, 1024, 1500}[r.IntN(4)]
+		x, y := numbers(r, n, i), numbers(r, n, i/kinds)
+		if i%5 == 0 {
+			x[r.IntN(n)] = wild(r, i)
+		}
+		checkAway(t, x, y)
+		checkAway(t, narrow(x), narrow(y))
+	}
+}
+
+func checkAway[T float32 | float64](t *testing.T, x, y []T) {
+	t.Helper()
+	var added, away, one, oneAway, rest Acc
+	AddSlice(&added, x)
+	AddDot(&added, x, y)
+	SubSlice(&away, x)
+	SubDot(&away, x, y)
+	for k, v := range x {
+		one.Add(float64(v))
+		one.AddProduct(float64(v), float64(y[k]))
+		oneAway.Sub(float64(v))
+		oneAway.SubProduct(float64(v), float64(y[k]))
+	}
+	checkEqual(t, "added", &added, &one)
+	checkEqual(t, "taken away", &away, &oneAway)
+	rest.Add(3)
+	rest.Merge(&added)
+	rest.Remove(&one)
+	checkEqual(t, "removed", &rest, &Acc{w: three().w})
+	rest.Merge(&added)
+	rest.Merge(&away)
+	checkEqual(t, "merged with what is away", &rest, three())
+}
+
+func three() *Acc {
+	var a Acc
+	a.Add(3)
+	return &a
+}
+
+// What is taken away before it was added makes NaN of the sum, until it is added.
+func TestSubBeforeAdd(t *testing.T) {
+	inf := math.Inf(1)
+	for _, x := range []float64{inf, -inf, math.NaN()} {
+		a := three()
+		a.Sub(x)
+		if got := a.Float64(); !math.IsNaN(got) {
+			t.Errorf("3 without %v is %v", x, got)
+		}
+		a.Add(inf)
+		if got := a.Float64(); x != inf && !math.IsNaN(got) {
+			t.Errorf("3 without %v and with +Inf is %v", x, got)
+		}
+		a.Sub(inf)
+		if a.Add(x); a.Float64() != 3 {
+			t.Errorf("3 without %v and with it is %v", x, a.Float64())
+		}
+	}
+}
+
+// A sum in its binary form is itself again, of which more can be added.
+func TestMarshal(t *testing.T) {
+	r := rand.New(rand.NewPCG(11, 12))
+	for i := range 3000 {
+		var whole, left Acc
+		for k := range r.IntN(12) {
+			x := wild(r, i)
+			whole.Add(x)
+			if k%2 == 0 {
+				left.Sub(-x)
+			} else {
+				left.Add(x)
+			}
+		}
+		data, err := left.MarshalBinary()
+		if err != nil || len(data) != 569 || cap(data) != 569 {
+			t.Fatalf("%d bytes: %v", len(data), err)
+		}
+		var back Acc
+		back.Add(1) // goes
+		if err := back.UnmarshalBinary(data); err != nil {
+			t.Fatal(err)
+		}
+		if again, _ := back.AppendBinary([]byte("x")); !bytes.Equal(again[1:], data) || again[0] != 'x' {
+			t.Fatalf("the binary form of the same sum is another")
+		}
+		x := number(r, i)
+		back.Add(x)
+		left.Add(x)
+		checkEqual(t, "read again", &back, &left)
+	}
+	// the bytes of 3: no special ones, and 3 at bit 2176 of the integer
+	want := make([]byte, 569)
+	want[0], want[25+2176/8] = 1, 3
+	if data, err := three().MarshalBinary(); err != nil || !bytes.Equal(data, want) {
+		t.Errorf("the binary form of 3 is % x, %v", data, err)
+	}
+}
+
+// Data that are no sum are an error, and change nothing.
+func TestUnmarshalRefuses(t *testing.T) {
+	good, err := three().MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := func(at int, v byte) []byte {
+		b := bytes.Clone(good)
+		b[at] = v
+		return b
+	}
+	for _, c := range []struct {
+		data []byte
+		text string
+	}{
+		{nil, "version 1"},
+		{changed(0, 2), "version 1"},
+		{good[:568], "569 bytes of binary form, not 568"},
+		{append(bytes.Clone(good), 0), "not 570"},
+		{changed(568, 1), "larger than one can be"},
+		{changed(564, 1), "larger than one can be"},
+		{changed(561, 1), "larger than one can be"},
+	} {
+		a := three()
+		if err := a.UnmarshalBinary(c.data); err == nil || !strings.Contains(err.Error(), c.text) {
+			t.Errorf("%v, want %q", err, c.text)
+		}
+		checkEqual(t, "after an error", a, three())
+	}
+	large := Acc{}
+	large.w[words-1] = 1
+	if _, err := large.MarshalBinary(); err == nil {
+		t.Error("a sum beyond what 2^63 products give has a binary form")
+	}
+}
+
+// Any bytes are an error, or a sum whose binary form they are, which can be merged and rounded.
+func FuzzUnmarshal(f *testing.F) {
+	good, _ := three().MarshalBinary()
+	f.Add(good)
+	f.Add(good[:100])
+	f.Add(bytes.Repeat([]byte{1}, 569))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var a, b Acc
+		if a.UnmarshalBinary(data) != nil {
+			return
+		}
+		if again, err := a.MarshalBinary(); err != nil || !bytes.Equal(again, data) {
+			t.Fatalf("% x has the binary form % x, %v", data, again, err)
+		}
+		b.Merge(&a)
+		b.Remove(&a)
+		if b.Float64() != 0 {
+			t.Fatalf("% x less itself is %v", data, b.Float64())
+		}
+		a.Float64()
+		a.Float32()
+	})
+}
+
 // The words are carried before they overflow, whatever is added.
 func TestCarry(t *testing.T) {
 	var a Acc
@@ -200,6 +419,8 @@ func TestAllocations(t *testing.T) {
 		var a, b Acc
 		a.AddProduct(1, 2)
 		b.Merge(&a)
+		AddSlice(&b, x)
+		b.Sub(0)
 		if b.Float64() != 2 || b.Float32() != 2 || Sum(x) != 0 || Dot(x, y) != 0 {
 			t.Error("a wrong sum")
 		}

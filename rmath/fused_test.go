@@ -15,14 +15,14 @@ var (
 	sourceLines = map[string][]string{}
 )
 
-// No sum of this package and of f32 is fused with a product where Go may do so, but for math.FMA:
-// it would round once, and give other bits.
+// No sum of this package, of f32 and of rcmplx is fused with a product where Go may do so, but for
+// math.FMA: it would round once, and give other bits.
 func TestNothingIsFused(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles for other processors")
 	}
 	for _, target := range [][]string{{"GOARCH=arm64"}, {"GOARCH=amd64", "GOAMD64=v3"}} {
-		cmd := exec.Command("go", "build", "-gcflags=-S", ".", "./f32")
+		cmd := exec.Command("go", "build", "-gcflags=-S", ".", "./f32", "./rcmplx")
 		cmd.Env = append(append(os.Environ(), "CGO_ENABLED=0"), target...)
 		out, err := cmd.CombinedOutput()
 		if err != nil || len(out) < 10000 {

@@ -88,6 +88,7 @@ var rules = []rule{
 	// kernels call them
 	{pkg: "rmath"},
 	{pkg: "rmath/f32", may: []string{"internal/parallel"}},
+	{pkg: "rmath/rcmplx", may: []string{"rmath"}},
 
 	// Exact sums, in plain Go and in kernels.
 	{pkg: "exact", may: []string{"internal/superacc"}},

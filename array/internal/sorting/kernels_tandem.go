@@ -10,6 +10,7 @@ import (
 	"github.com/tandem-gpu/tandem/gpu/launch"
 	"github.com/tandem-gpu/tandem/gpu/support"
 	"github.com/tandem-gpu/tandem/linalg"
+	"math"
 )
 
 // LaunchPack runs [Pack] over grid. Slices and matrices are in host memory or on the device of s;
@@ -148,6 +149,68 @@ func LaunchReplace[Arg1 linalg.KernelArg[uint64], Arg2 linalg.KernelArg[uint64]]
 
 var ReplaceKernel = support.Lazy{New: func() *backend.Source {
 	return kernelsPacked.Source("Replace_kernel", nativecode.Code_replace.Of("Replace_kernel", "d8a7f07f4648f263ade3ece473fa987b"), support.Params{}.Slice("pairs", "ulong", 8).ConstSlice("keys", "ulong", 8), ReplaceGo, ReplacePlain, "keys.go")
+}}
+
+// LaunchNearest runs [Nearest] over grid. Slices and matrices are in host memory or on the device of s;
+// with host memory it blocks until the kernel is done.
+func LaunchNearest[D interface{ float32 | int32 }, Arg1 linalg.KernelArg[uint64], Arg2 linalg.KernelArg[D], Arg3 linalg.KernelArg[D], Arg4 linalg.KernelArg[D]](s *linalg.Session, grid backend.Grid, pairs Arg1, products Arg2, q Arg3, p Arg4, m Metric, first int, k int) error {
+	call := launch.New(s, NearestKernels.Of(*new(D)), grid)
+	launch.Slice[uint64](&call, "pairs", pairs)
+	launch.Matrix[D](&call, "products", products)
+	launch.Slice[D](&call, "q", q)
+	launch.Slice[D](&call, "p", p)
+	call.Scalar(support.Arg(int64(m)))
+	call.Scalar(support.Arg(int64(first)))
+	call.Scalar(support.Arg(int64(k)))
+	return call.Launch()
+}
+
+var NearestKernels = support.Kernels{
+	{Types: []any{float32(0)}, Kernel: &NearestFloat32Kernel},
+	{Types: []any{int32(0)}, Kernel: &NearestInt32Kernel},
+}
+
+var NearestFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Group(32, 1, 1).Source("Nearest_float32", nativecode.Code_nearest.Of("Nearest_float32", "d01f987b41bb64a121c473634d2798fe"), support.Params{}.Slice("pairs", "ulong", 8).ConstMatrix("products", "float", 4).ConstSlice("q", "float", 4).ConstSlice("p", "float", 4).Scalar("m", "long", 8).Scalar("first", "long", 8).Scalar("k", "long", 8), NearestFloat32Go, NearestFloat32Plain, "nearest.go")
+}}
+
+var NearestInt32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Group(32, 1, 1).Source("Nearest_int32", nativecode.Code_nearest.Of("Nearest_int32", "9b7e8ab48c6e244a38130fea347e48d1"), support.Params{}.Slice("pairs", "ulong", 8).ConstMatrix("products", "int", 4).ConstSlice("q", "int", 4).ConstSlice("p", "int", 4).Scalar("m", "long", 8).Scalar("first", "long", 8).Scalar("k", "long", 8), NearestInt32Go, NearestInt32Plain, "nearest.go")
+}}
+
+// LaunchApart runs [Apart] over grid. Slices and matrices are in host memory or on the device of s;
+// with host memory it blocks until the kernel is done.
+func LaunchApart[D interface{ float32 | int32 }, Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[D], Arg3 linalg.KernelArg[uint64]](s *linalg.Session, grid backend.Grid, index Arg1, distances Arg2, pairs Arg3) error {
+	call := launch.New(s, ApartKernels.Of(*new(D)), grid)
+	launch.Matrix[int32](&call, "index", index)
+	launch.Matrix[D](&call, "distances", distances)
+	launch.Slice[uint64](&call, "pairs", pairs)
+	return call.Launch()
+}
+
+var ApartKernels = support.Kernels{
+	{Types: []any{float32(0)}, Kernel: &ApartFloat32Kernel},
+	{Types: []any{int32(0)}, Kernel: &ApartInt32Kernel},
+}
+
+var ApartFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("Apart_float32", nativecode.Code_apart.Of("Apart_float32", "434622d6ec4a2a6578313a6531154311"), support.Params{}.Matrix("index", "int", 4).Matrix("distances", "float", 4).ConstSlice("pairs", "ulong", 8), ApartFloat32Go, ApartFloat32Plain, "nearest.go")
+}}
+
+var ApartInt32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("Apart_int32", nativecode.Code_apart.Of("Apart_int32", "e0b3fc7f0b8bd93ef024156d373f70b0"), support.Params{}.Matrix("index", "int", 4).Matrix("distances", "int", 4).ConstSlice("pairs", "ulong", 8), ApartInt32Go, ApartInt32Plain, "nearest.go")
+}}
+
+// LaunchInverse makes z [Inverse] of the inputs, element by element, as launch.Map has it.
+func LaunchInverse[Arg1 linalg.KernelArg[float32], Arg2 linalg.MapArg[float32]](s *linalg.Session, z Arg1, x Arg2) error {
+	call := launch.NewMap(s, InverseKernel.Source(), "sorting.Inverse")
+	launch.Result[float32](&call, z)
+	launch.Input[float32](&call, x)
+	return call.Launch()
+}
+
+var InverseKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("Inverse_kernel", nativecode.Code_inverse.Of("Inverse_kernel", "34bf64cca179512ab232f9a6c29e8355"), support.MapParams("float", "float"), support.Map1(gpu_Inverse), support.Map1(Inverse), "nearest.go")
 }}
 
 // LaunchNetwork runs [Network] over grid. Slices and matrices are in host memory or on the device of s;
@@ -361,7 +424,7 @@ var kernelsFile string
 
 var kernelsPacked = support.Packed{Fresh: kernelsFresh, PTX: support.PTX(kernelsFile), Text: support.Texts(kernelsFile)}
 
-//go:embed keys.go network.go radix.go search.go select.go
+//go:embed keys.go nearest.go network.go radix.go search.go select.go
 var kernelsText embed.FS
 
 // kernelsFresh tells whether what this file was generated from is unchanged.
@@ -377,6 +440,18 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "keys.go", Head: "func Unpack[E gpu.Unsigned, P Pair](it gpu.Item, c gpu.Matrix[E], pairs []P, n int, o Order) {", Hash: "2d2cd1b771bcae793336aa6255e6cfe1e1424660a6d8953e5dbe73a8c25011ec"},
 	{File: "keys.go", Head: "func Firsts[E gpu.Unsigned](it gpu.Item, first []uint8, x []E) {", Hash: "0cd483e694aae831fcfc1a6b195b621718fa31ec1c628641ae74a3eb1ebf6651"},
 	{File: "keys.go", Head: "func Replace(it gpu.Item, pairs, keys []uint64) {", Hash: "984ad3587ac2de8a5cd4e65d8f8ed8e7f2e2a6c7cb092354a6b41bd820a7a703"},
+	{File: "nearest.go", Head: "\"math\"", Hash: "f99cebc449f4c280f91e4ea081ebb79f426ed97882e2cfca1c188cfd4d77d725"},
+	{File: "nearest.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
+	{File: "nearest.go", Head: "type Metric int", Hash: "a9daf3011e5ed6c9684f85d3c0ce54d5fa65da4802b5f76d1dc59c58f9d7e5f8"},
+	{File: "nearest.go", Head: "const (", Hash: "92e6ecf1bc06bc14660c41bedf86b5d9a81191e2840da0bd365028ff5fac1a64"},
+	{File: "nearest.go", Head: "const (", Hash: "baddaed034c1f02eb7fbb0e68cdd9f93d927390e13ec2e6891e293c362cf4b02"},
+	{File: "nearest.go", Head: "func Nearest[D float32 | int32](it gpu.Item, pairs []uint64, products gpu.Matrix[D], q, p []D, m Metric, first, k int) {", Hash: "2d9c696e47bce6541d7eaba53fa122d7361b82f8c4983db3dbfee7f8dc6851a8"},
+	{File: "nearest.go", Head: "func distance[D float32 | int32](m Metric, xy, x, y D) D {", Hash: "ec587652438754408bf11415174f7b4cb82f4c4b0e2e3a7205da9bf5a14abc0e"},
+	{File: "nearest.go", Head: "func Inverse(x float32) float32 {", Hash: "964f040dfb4aecc3eee6b3240a3305014c9e8f70bf8da262590fabae60cc7bae"},
+	{File: "nearest.go", Head: "func pairOf[D float32 | int32](d D, number int) uint64 {", Hash: "af92447d33970c0116274611d415230375387606ddb81788bccea622b03f76f2"},
+	{File: "nearest.go", Head: "func distanceOf[D float32 | int32](pair uint64) D {", Hash: "df327e162c9e747553972cde7d38822de03e446c241f7942f3e2d00c2e4cc4b6"},
+	{File: "nearest.go", Head: "func replaceTop(heap []uint64, pair uint64) {", Hash: "62064e8a1334cd037d1644ad9918e1b107d7949f938ed97f37342bad9c09be25"},
+	{File: "nearest.go", Head: "func Apart[D float32 | int32](it gpu.Item, index gpu.Matrix[int32], distances gpu.Matrix[D], pairs []uint64) {", Hash: "0f253bda17871ead61365e97d4559d35825d8c42fe0c2101404a182563d4a543"},
 	{File: "network.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "network.go", Head: "const (", Hash: "4151486d96956b68efc5719613eef953a8c2c840cbbf76f914c8c71fc77f0b97"},
 	{File: "network.go", Head: "func Network[P Pair](it gpu.Item, pairs []P, n int) {", Hash: "ac73bbbf8db4402fd5b1c21cb649d55b3011ae7e61c13bf6bd16bdf3a1730fac"},
@@ -433,6 +508,13 @@ type gpu_Matrix__ struct {
 }
 
 type gpu_Matrix___ struct {
+	Data_   []float32
+	Rows_   int64
+	Cols_   int64
+	Stride_ int64
+}
+
+type gpu_Matrix____ struct {
 	Data_   []int32
 	Rows_   int64
 	Cols_   int64
@@ -487,7 +569,7 @@ func PackUint8Uint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 				}
 			}
 		}
-//line kernels_tandem.go:491
+//line kernels_tandem.go:573
 	}
 	return nil
 }
@@ -540,7 +622,7 @@ func PackUint32Uint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:544
+//line kernels_tandem.go:626
 	}
 	return nil
 }
@@ -593,7 +675,7 @@ func PackUint32Uint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:597
+//line kernels_tandem.go:679
 	}
 	return nil
 }
@@ -646,7 +728,7 @@ func PackUint64Uint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:650
+//line kernels_tandem.go:732
 	}
 	return nil
 }
@@ -704,7 +786,7 @@ func RepackUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:708
+//line kernels_tandem.go:790
 	}
 	return nil
 }
@@ -762,7 +844,7 @@ func RepackUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:766
+//line kernels_tandem.go:848
 	}
 	return nil
 }
@@ -812,7 +894,7 @@ func UnpackUint32Uint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:816
+//line kernels_tandem.go:898
 	}
 	return nil
 }
@@ -862,7 +944,7 @@ func UnpackUint32Uint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:866
+//line kernels_tandem.go:948
 	}
 	return nil
 }
@@ -912,7 +994,7 @@ func UnpackUint64Uint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:916
+//line kernels_tandem.go:998
 	}
 	return nil
 }
@@ -947,7 +1029,7 @@ func FirstsUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:951
+//line kernels_tandem.go:1033
 	}
 	return nil
 }
@@ -982,7 +1064,7 @@ func FirstsUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:986
+//line kernels_tandem.go:1068
 	}
 	return nil
 }
@@ -1014,7 +1096,265 @@ func ReplaceGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1018
+//line kernels_tandem.go:1100
+	}
+	return nil
+}
+
+func NearestFloat32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		Nearest[float32](it, support.Slice[uint64](args[0:]), gpu.Matrix[float32]{Data: support.Matrix[float32](args[3:]), Rows: int(args[5].Int64()), Cols: int(args[6].Int64()), Stride: int(args[7].Int64())}, support.Slice[float32](args[8:]), support.Slice[float32](args[11:]), Metric(args[14].Int64()), int(args[15].Int64()), int(args[16].Int64()))
+	})
+}
+
+func NearestFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	pairs_ := support.Slice[uint64](args[0:])
+	products_ := gpu_Matrix___{Data_: support.Matrix[float32](args[3:]), Rows_: args[5].Int64(), Cols_: args[6].Int64(), Stride_: args[7].Int64()}
+	q_ := support.Slice[float32](args[8:])
+	p_ := support.Slice[float32](args[11:])
+	m_ := args[14].Int64()
+	first_ := args[15].Int64()
+	k_ := args[16].Int64()
+	n0, n1, n2 := int64(32), int64(1), int64(1)
+	var block_ [512]float32
+	var hits_ [32]bool
+	var heap_all [32][]uint64
+	var worst_all [32]float32
+	var hit_all [32]bool
+	n := n0 * n1 * n2
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		_, _, _ = b0, b1, b2
+		/*line nearest.go:38*/ i_ := g0
+		/*line nearest.go:38*/ for i_ < products_.Rows_ {
+			t_ := i_ * k_
+			for w := range n {
+				/*line nearest.go:39*/ heap_all[w] = pairs_[t_ : (i_+int64(1))*k_]
+				worst_ := gpu_distanceOf(heap_all[w][0])
+				worst_all[w] = worst_
+			}
+			/*line nearest.go:41*/ j_ := int64(0)
+			/*line nearest.go:41*/ for j_ < products_.Cols_ {
+			loop3_body:
+				switch {
+				default:
+					/*line nearest.go:42*/ end_ := min(j_+int64(512), products_.Cols_)
+					for w := range n {
+						l0 := w % n0
+						worst_ := worst_all[w]
+						l_ := l0
+						/*line nearest.go:43*/ hit_ := false
+						for c_ := j_ + l_; c_ < end_; c_ = c_ + int64(32) {
+							d_ := gpu_distance(m_, products_.Data_[(i_*products_.Stride_)+c_], q_[i_], p_[c_])
+							block_[c_-j_] = d_
+							hit_ = hit_ || (!(d_ >= worst_))
+						}
+						hits_[l_] = hit_
+						hit_all[w] = hit_
+					}
+					/*line nearest.go:50*/ var t2_ bool
+					for w := range n {
+						hit_ := hit_all[w]
+						/*line nearest.go:50*/ if hit_ {
+							/*line nearest.go:50*/ t2_ = true
+						}
+					}
+					/*line nearest.go:50*/ if !t2_ {
+						break loop3_body
+					}
+					for w := range n {
+						l0 := w % n0
+						l_ := l0
+						/*line nearest.go:53*/ if l_ == int64(0) {
+							for from_ := int64(0); from_ < int64(32); from_ = from_ + int64(1) {
+								for c2_ := j_ + from_; hits_[from_] && (c2_ < end_); c2_ = c2_ + int64(32) {
+									pair_ := gpu_pairOf(block_[c2_-j_], first_+c2_)
+									/*line nearest.go:56*/ if pair_ < heap_all[w][0] {
+										gpu_replaceTop(heap_all[w], pair_)
+									}
+								}
+							}
+						}
+					}
+					for w := range n {
+						/*line nearest.go:63*/ worst_ := gpu_distanceOf(heap_all[w][0])
+						worst_all[w] = worst_
+					}
+				}
+				/*line nearest.go:41*/ j_ = j_ + int64(512)
+			}
+			/*line nearest.go:38*/ i_ = i_ + int64(grid.Groups[0])
+		}
+//line kernels_tandem.go:1190
+	}
+	return nil
+}
+
+func NearestInt32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		Nearest[int32](it, support.Slice[uint64](args[0:]), gpu.Matrix[int32]{Data: support.Matrix[int32](args[3:]), Rows: int(args[5].Int64()), Cols: int(args[6].Int64()), Stride: int(args[7].Int64())}, support.Slice[int32](args[8:]), support.Slice[int32](args[11:]), Metric(args[14].Int64()), int(args[15].Int64()), int(args[16].Int64()))
+	})
+}
+
+func NearestInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	pairs_ := support.Slice[uint64](args[0:])
+	products_ := gpu_Matrix____{Data_: support.Matrix[int32](args[3:]), Rows_: args[5].Int64(), Cols_: args[6].Int64(), Stride_: args[7].Int64()}
+	q_ := support.Slice[int32](args[8:])
+	p_ := support.Slice[int32](args[11:])
+	m_ := args[14].Int64()
+	first_ := args[15].Int64()
+	k_ := args[16].Int64()
+	n0, n1, n2 := int64(32), int64(1), int64(1)
+	var block_ [512]int32
+	var hits_ [32]bool
+	var heap_all [32][]uint64
+	var worst_all [32]int32
+	var hit_all [32]bool
+	n := n0 * n1 * n2
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		_, _, _ = b0, b1, b2
+		/*line nearest.go:38*/ i_ := g0
+		/*line nearest.go:38*/ for i_ < products_.Rows_ {
+			t_ := i_ * k_
+			for w := range n {
+				/*line nearest.go:39*/ heap_all[w] = pairs_[t_ : (i_+int64(1))*k_]
+				worst_ := gpu_distanceOf_(heap_all[w][0])
+				worst_all[w] = worst_
+			}
+			/*line nearest.go:41*/ j_ := int64(0)
+			/*line nearest.go:41*/ for j_ < products_.Cols_ {
+			loop3_body:
+				switch {
+				default:
+					/*line nearest.go:42*/ end_ := min(j_+int64(512), products_.Cols_)
+					for w := range n {
+						l0 := w % n0
+						worst_ := worst_all[w]
+						l_ := l0
+						/*line nearest.go:43*/ hit_ := false
+						for c_ := j_ + l_; c_ < end_; c_ = c_ + int64(32) {
+							d_ := gpu_distance_(m_, products_.Data_[(i_*products_.Stride_)+c_], q_[i_], p_[c_])
+							block_[c_-j_] = d_
+							hit_ = hit_ || (!(d_ >= worst_))
+						}
+						hits_[l_] = hit_
+						hit_all[w] = hit_
+					}
+					/*line nearest.go:50*/ var t2_ bool
+					for w := range n {
+						hit_ := hit_all[w]
+						/*line nearest.go:50*/ if hit_ {
+							/*line nearest.go:50*/ t2_ = true
+						}
+					}
+					/*line nearest.go:50*/ if !t2_ {
+						break loop3_body
+					}
+					for w := range n {
+						l0 := w % n0
+						l_ := l0
+						/*line nearest.go:53*/ if l_ == int64(0) {
+							for from_ := int64(0); from_ < int64(32); from_ = from_ + int64(1) {
+								for c2_ := j_ + from_; hits_[from_] && (c2_ < end_); c2_ = c2_ + int64(32) {
+									pair_ := gpu_pairOf_(block_[c2_-j_], first_+c2_)
+									/*line nearest.go:56*/ if pair_ < heap_all[w][0] {
+										gpu_replaceTop(heap_all[w], pair_)
+									}
+								}
+							}
+						}
+					}
+					for w := range n {
+						/*line nearest.go:63*/ worst_ := gpu_distanceOf_(heap_all[w][0])
+						worst_all[w] = worst_
+					}
+				}
+				/*line nearest.go:41*/ j_ = j_ + int64(512)
+			}
+			/*line nearest.go:38*/ i_ = i_ + int64(grid.Groups[0])
+		}
+//line kernels_tandem.go:1280
+	}
+	return nil
+}
+
+func ApartFloat32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		Apart[float32](it, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, support.Slice[uint64](args[10:]))
+	})
+}
+
+func ApartFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	index_ := gpu_Matrix____{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	distances_ := gpu_Matrix___{Data_: support.Matrix[float32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	pairs_ := support.Slice[uint64](args[10:])
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	s1 := int64(grid.Groups[1]) * n1
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		more := support.More(grid, i, hi)
+		i += more
+		for a1 := b1; a1 < index_.Rows_; a1 += s1 {
+			for a0 := b0; a0 < index_.Cols_; a0 += s0 {
+				e0, e1, e2 := min(a0+int64(1+more)*n0, index_.Cols_), min(a1+n1, index_.Rows_), b2+n2
+				for i2 := b2; i2 < e2; i2++ {
+					for i1 := a1; i1 < e1; i1++ {
+						for i0 := a0; i0 < e0; i0++ {
+							/*line nearest.go:145*/ i_ := i1
+							j_ := i0
+							pair_ := pairs_[(i_*index_.Cols_)+j_]
+							index_.Data_[(i_*index_.Stride_)+j_] = int32(pair_)
+							distances_.Data_[(i_*distances_.Stride_)+j_] = gpu_distanceOf(pair_)
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:1319
+	}
+	return nil
+}
+
+func ApartInt32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		Apart[int32](it, gpu.Matrix[int32]{Data: support.Matrix[int32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[int32]{Data: support.Matrix[int32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, support.Slice[uint64](args[10:]))
+	})
+}
+
+func ApartInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	index_ := gpu_Matrix____{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	distances_ := gpu_Matrix____{Data_: support.Matrix[int32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	pairs_ := support.Slice[uint64](args[10:])
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	s1 := int64(grid.Groups[1]) * n1
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		more := support.More(grid, i, hi)
+		i += more
+		for a1 := b1; a1 < index_.Rows_; a1 += s1 {
+			for a0 := b0; a0 < index_.Cols_; a0 += s0 {
+				e0, e1, e2 := min(a0+int64(1+more)*n0, index_.Cols_), min(a1+n1, index_.Rows_), b2+n2
+				for i2 := b2; i2 < e2; i2++ {
+					for i1 := a1; i1 < e1; i1++ {
+						for i0 := a0; i0 < e0; i0++ {
+							/*line nearest.go:145*/ i_ := i1
+							j_ := i0
+							pair_ := pairs_[(i_*index_.Cols_)+j_]
+							index_.Data_[(i_*index_.Stride_)+j_] = int32(pair_)
+							distances_.Data_[(i_*distances_.Stride_)+j_] = gpu_distanceOf_(pair_)
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:1358
 	}
 	return nil
 }
@@ -1074,7 +1414,7 @@ func NetworkUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1078
+//line kernels_tandem.go:1418
 	}
 	return nil
 }
@@ -1134,7 +1474,7 @@ func NetworkUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1138
+//line kernels_tandem.go:1478
 	}
 	return nil
 }
@@ -1171,7 +1511,7 @@ func CountChunksUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:1175
+//line kernels_tandem.go:1515
 	}
 	return nil
 }
@@ -1208,7 +1548,7 @@ func CountChunksUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:1212
+//line kernels_tandem.go:1552
 	}
 	return nil
 }
@@ -1280,7 +1620,7 @@ func MoveChunksUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:1284
+//line kernels_tandem.go:1624
 	}
 	return nil
 }
@@ -1352,7 +1692,7 @@ func MoveChunksUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:1356
+//line kernels_tandem.go:1696
 	}
 	return nil
 }
@@ -1426,7 +1766,7 @@ func SumGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			}
 			/*line radix.go:111*/ i_ = i_ + int64(256)
 		}
-//line kernels_tandem.go:1430
+//line kernels_tandem.go:1770
 	}
 	return nil
 }
@@ -1475,7 +1815,7 @@ func CountTilesUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				counts_[(((row_*int64(16))+l_)*parts_)+part_] = c_[l_]
 			}
 		}
-//line kernels_tandem.go:1479
+//line kernels_tandem.go:1819
 	}
 	return nil
 }
@@ -1524,7 +1864,7 @@ func CountTilesUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				counts_[(((row_*int64(16))+l_)*parts_)+part_] = c_[l_]
 			}
 		}
-//line kernels_tandem.go:1528
+//line kernels_tandem.go:1868
 	}
 	return nil
 }
@@ -1637,7 +1977,7 @@ func MoveTilesUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 				c_[(d3_*int64(128))+l_] = c_[(d3_*int64(128))+l_] + int32(1)
 			}
 		}
-//line kernels_tandem.go:1641
+//line kernels_tandem.go:1981
 	}
 	return nil
 }
@@ -1750,7 +2090,7 @@ func MoveTilesUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 				c_[(d3_*int64(128))+l_] = c_[(d3_*int64(128))+l_] + int32(1)
 			}
 		}
-//line kernels_tandem.go:1754
+//line kernels_tandem.go:2094
 	}
 	return nil
 }
@@ -1799,7 +2139,7 @@ func RankGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1803
+//line kernels_tandem.go:2143
 	}
 	return nil
 }
@@ -1817,7 +2157,7 @@ func SearchUint32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 }
 
 func SearchUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	c_ := gpu_Matrix___{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	c_ := gpu_Matrix____{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	edges_ := gpu_Matrix_{Data_: support.Matrix[uint32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	a_ := gpu_Matrix_{Data_: support.Matrix[uint32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
 	var o_ gpu_Order
@@ -1891,7 +2231,7 @@ func SearchUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1895
+//line kernels_tandem.go:2235
 	}
 	return nil
 }
@@ -1909,7 +2249,7 @@ func SearchUint64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 }
 
 func SearchUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	c_ := gpu_Matrix___{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	c_ := gpu_Matrix____{Data_: support.Matrix[int32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
 	edges_ := gpu_Matrix__{Data_: support.Matrix[uint64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	a_ := gpu_Matrix__{Data_: support.Matrix[uint64](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
 	var o_ gpu_Order
@@ -1983,7 +2323,7 @@ func SearchUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1987
+//line kernels_tandem.go:2327
 	}
 	return nil
 }
@@ -2060,7 +2400,7 @@ func SelectUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2064
+//line kernels_tandem.go:2404
 	}
 	return nil
 }
@@ -2137,7 +2477,7 @@ func SelectUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2141
+//line kernels_tandem.go:2481
 	}
 	return nil
 }
@@ -2154,7 +2494,7 @@ func gpu_key(o_ gpu_Order, x_ uint64) uint64 {
 		k_ = gpu_largest(o_)
 	}
 	return k_
-//line kernels_tandem.go:2158
+//line kernels_tandem.go:2498
 }
 
 func gpu_bits(o_ gpu_Order, k_ uint64) uint64 {
@@ -2166,7 +2506,122 @@ func gpu_bits(o_ gpu_Order, k_ uint64) uint64 {
 		x_ = k_ >> (1)
 	}
 	return x_
-//line kernels_tandem.go:2170
+//line kernels_tandem.go:2510
+}
+
+func gpu_distanceOf(pair_ uint64) float32 {
+	/*line nearest.go:113*/ key_ := uint32((pair_ >> (32)))
+	if support.Value(support.Value(float32(1))/float32(2)) == float32(0) {
+		return float32(int32((key_ ^ uint32(2147483648))))
+	}
+	if (key_ >> (31)) != uint32(0) {
+		key_ = key_ ^ uint32(2147483648)
+	} else {
+		key_ = ^key_
+	}
+	return math.Float32frombits(key_)
+//line kernels_tandem.go:2524
+}
+
+func gpu_distance(m_ int64, xy_ float32, x_ float32, y_ float32) float32 {
+	/*line nearest.go:71*/ sum_ := x_ + y_
+	/*line nearest.go:73*/ if m_ == int64(1) {
+		return float32(0) - xy_
+	} else {
+		/*line nearest.go:75*/ if float32(sum_*float32(0)) != float32(0) {
+			return sum_
+		} else {
+			/*line nearest.go:77*/ if m_ == int64(2) {
+				return float32(1) - min(max(float32(float32(xy_*x_)*y_), float32(-1)), float32(1))
+			}
+		}
+	}
+	/*line nearest.go:80*/ return max(support.FMA32(float32(-2), xy_, sum_), float32(0))
+//line kernels_tandem.go:2541
+}
+
+func gpu_pairOf(d_ float32, number_ int64) uint64 {
+	/*line nearest.go:95*/ key_ := uint32(support.Int[int32](d_)) ^ uint32(2147483648)
+	if support.Value(support.Value(float32(1))/float32(2)) != float32(0) {
+		/*line nearest.go:98*/ key_ = math.Float32bits(d_)
+		/*line nearest.go:100*/ if (key_ &^ uint32(2147483648)) > uint32(2139095040) {
+			key_ = uint32(4294967295)
+		} else {
+			/*line nearest.go:102*/ if (key_ >> (31)) != uint32(0) {
+				key_ = ^key_
+			} else {
+				key_ = key_ | uint32(2147483648)
+			}
+		}
+	}
+	/*line nearest.go:108*/ return (uint64(key_) << (32)) | uint64(number_)
+//line kernels_tandem.go:2559
+}
+
+func gpu_replaceTop(heap_ []uint64, pair_ uint64) {
+	/*line nearest.go:127*/ at_ := int64(0)
+loop1:
+	/*line nearest.go:128*/ for child_ := int64(1); child_ < int64(len(heap_)); child_ = (int64(2) * at_) + int64(1) {
+		if ((child_ + int64(1)) < int64(len(heap_))) && (heap_[child_+int64(1)] > heap_[child_]) {
+			child_ = child_ + int64(1)
+		}
+		if heap_[child_] <= pair_ {
+			break loop1
+		}
+		heap_[at_] = heap_[child_]
+		at_ = child_
+	}
+	heap_[at_] = pair_
+//line kernels_tandem.go:2576
+}
+
+func gpu_distanceOf_(pair_ uint64) int32 {
+	/*line nearest.go:113*/ key_ := uint32((pair_ >> (32)))
+	if support.Value(support.Value(int32(1))/int32(2)) == int32(0) {
+		return int32((key_ ^ uint32(2147483648)))
+	}
+	if (key_ >> (31)) != uint32(0) {
+		key_ = key_ ^ uint32(2147483648)
+	} else {
+		key_ = ^key_
+	}
+	return support.Int[int32](math.Float32frombits(key_))
+//line kernels_tandem.go:2590
+}
+
+func gpu_distance_(m_ int64, xy_ int32, x_ int32, y_ int32) int32 {
+	/*line nearest.go:71*/ sum_ := x_ + y_
+	/*line nearest.go:73*/ if m_ == int64(1) {
+		return int32(0) - xy_
+	} else {
+		/*line nearest.go:75*/ if (sum_ * int32(0)) != int32(0) {
+			return sum_
+		} else {
+			/*line nearest.go:77*/ if m_ == int64(2) {
+				return int32(1) - min(max((xy_*x_)*y_, int32(-1)), int32(1))
+			}
+		}
+	}
+	/*line nearest.go:80*/ return max((int32(-2)*xy_)+sum_, int32(0))
+//line kernels_tandem.go:2607
+}
+
+func gpu_pairOf_(d_ int32, number_ int64) uint64 {
+	/*line nearest.go:95*/ key_ := uint32(d_) ^ uint32(2147483648)
+	if support.Value(support.Value(int32(1))/int32(2)) != int32(0) {
+		/*line nearest.go:98*/ key_ = math.Float32bits(float32(d_))
+		/*line nearest.go:100*/ if (key_ &^ uint32(2147483648)) > uint32(2139095040) {
+			key_ = uint32(4294967295)
+		} else {
+			/*line nearest.go:102*/ if (key_ >> (31)) != uint32(0) {
+				key_ = ^key_
+			} else {
+				key_ = key_ | uint32(2147483648)
+			}
+		}
+	}
+	/*line nearest.go:108*/ return (uint64(key_) << (32)) | uint64(number_)
+//line kernels_tandem.go:2625
 }
 
 func gpu_countDigits(c_ *[256]int32, x_ []uint32, shift_ uint64) {
@@ -2192,7 +2647,7 @@ func gpu_countDigits(c_ *[256]int32, x_ []uint32, shift_ uint64) {
 		/*line radix.go:86*/ v_ := t_[t3_]
 		(*c_)[(uint64(v_)>>(shift_))&uint64(255)] = (*c_)[(uint64(v_)>>(shift_))&uint64(255)] + int32(1)
 	}
-//line kernels_tandem.go:2196
+//line kernels_tandem.go:2651
 }
 
 func gpu_countDigits_(c_ *[256]int32, x_ []uint64, shift_ uint64) {
@@ -2218,7 +2673,7 @@ func gpu_countDigits_(c_ *[256]int32, x_ []uint64, shift_ uint64) {
 		/*line radix.go:86*/ v_ := t_[t3_]
 		(*c_)[(v_>>(shift_))&uint64(255)] = (*c_)[(v_>>(shift_))&uint64(255)] + int32(1)
 	}
-//line kernels_tandem.go:2222
+//line kernels_tandem.go:2677
 }
 
 func gpu_moveDigits(y_ []uint32, at_ *[256]int32, x_ []uint32, shift_ uint64) {
@@ -2237,7 +2692,7 @@ func gpu_moveDigits(y_ []uint32, at_ *[256]int32, x_ []uint32, shift_ uint64) {
 		/*line radix.go:97*/ y_[t4_] = t6_
 		/*line radix.go:97*/ (*at_)[t5_] = t7_
 	}
-//line kernels_tandem.go:2241
+//line kernels_tandem.go:2696
 }
 
 func gpu_moveDigits_(y_ []uint64, at_ *[256]int32, x_ []uint64, shift_ uint64) {
@@ -2256,7 +2711,7 @@ func gpu_moveDigits_(y_ []uint64, at_ *[256]int32, x_ []uint64, shift_ uint64) {
 		/*line radix.go:97*/ y_[t4_] = t6_
 		/*line radix.go:97*/ (*at_)[t5_] = t7_
 	}
-//line kernels_tandem.go:2260
+//line kernels_tandem.go:2715
 }
 
 func gpu_below(edges_ gpu_Matrix_, n_ int64, x_ uint64, o_ gpu_Order) int64 {
@@ -2271,12 +2726,12 @@ func gpu_below(edges_ gpu_Matrix_, n_ int64, x_ uint64, o_ gpu_Order) int64 {
 		}
 	}
 	return lo_
-//line kernels_tandem.go:2275
+//line kernels_tandem.go:2730
 }
 
 func gpu_largest(o_ gpu_Order) uint64 {
 	/*line keys.go:35*/ return (o_.sign_ << (1)) - uint64(1)
-//line kernels_tandem.go:2280
+//line kernels_tandem.go:2735
 }
 
 func gpu_step(v_ gpu_Matrix_) int64 {
@@ -2284,15 +2739,15 @@ func gpu_step(v_ gpu_Matrix_) int64 {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:2288
+//line kernels_tandem.go:2743
 }
 
-func gpu_step_(v_ gpu_Matrix___) int64 {
+func gpu_step_(v_ gpu_Matrix____) int64 {
 	/*line search.go:68*/ if v_.Rows_ == int64(1) {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:2296
+//line kernels_tandem.go:2751
 }
 
 func gpu_below_(edges_ gpu_Matrix__, n_ int64, x_ uint64, o_ gpu_Order) int64 {
@@ -2307,7 +2762,7 @@ func gpu_below_(edges_ gpu_Matrix__, n_ int64, x_ uint64, o_ gpu_Order) int64 {
 		}
 	}
 	return lo_
-//line kernels_tandem.go:2311
+//line kernels_tandem.go:2766
 }
 
 func gpu_step__(v_ gpu_Matrix__) int64 {
@@ -2315,5 +2770,13 @@ func gpu_step__(v_ gpu_Matrix__) int64 {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:2319
+//line kernels_tandem.go:2774
+}
+
+func gpu_Inverse(x_ float32) float32 {
+	/*line nearest.go:87*/ if (x_ == float32(0)) || ((x_ - x_) != float32(0)) {
+		return x_
+	}
+	return float32(1) / float32(math.Sqrt(float64(x_)))
+//line kernels_tandem.go:2782
 }

@@ -10,14 +10,23 @@ import (
 	"github.com/tandem-gpu/tandem/gpu/support"
 )
 
+//go:embed code_apart_arm64.zip
+var Code_apart support.Natives
+
 //go:embed code_counttiles_arm64.zip
 var Code_counttiles support.Natives
 
 //go:embed code_firsts_arm64.zip
 var Code_firsts support.Natives
 
+//go:embed code_inverse_arm64.zip
+var Code_inverse support.Natives
+
 //go:embed code_movetiles_arm64.zip
 var Code_movetiles support.Natives
+
+//go:embed code_nearest_arm64.zip
+var Code_nearest support.Natives
 
 //go:embed code_network_arm64.zip
 var Code_network support.Natives

@@ -7,4 +7,4 @@ package nativecode
 import "github.com/tandem-gpu/tandem/gpu/support"
 
 // There is no code here.
-var Code_counttiles, Code_firsts, Code_movetiles, Code_network, Code_pack, Code_rank, Code_repack, Code_replace, Code_search, Code_sum, Code_unpack support.Natives
+var Code_apart, Code_counttiles, Code_firsts, Code_inverse, Code_movetiles, Code_nearest, Code_network, Code_pack, Code_rank, Code_repack, Code_replace, Code_search, Code_sum, Code_unpack support.Natives
