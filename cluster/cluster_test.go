@@ -92,7 +92,8 @@ func onGrids(
 	}
 }
 
-// Every rank has what all gave, in their order; another length on one rank is an error that names it.
+// Every rank has what all gave, in their order; another length on one rank is an error with its
+// number.
 func TestAllGather(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{1, 2, 3, 6} {

@@ -240,8 +240,8 @@ var rules = []rule{
 	{
 		pkg: "examples/...",
 		may: []string{
-			"array", "backend/...", "kernels", "linalg/...", "gpu", "gpu/launch", "gpu/support", "rmath", "rmath/f32",
-			"examples/...",
+			"array", "backend/...", "kernels", "linalg/...", "cluster", "gpu", "gpu/launch", "gpu/support", "rmath",
+			"rmath/f32", "examples/...",
 		},
 		mods: []string{"gonum.org/v1/gonum/...", "gonum.org/v1/plot/..."},
 	},
