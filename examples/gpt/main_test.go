@@ -50,7 +50,10 @@ func printed(o *options) func(w io.Writer, spec string) error {
 
 // The weights after 50 steps, what they write and the digests are one on every device.
 func TestRun(t *testing.T) {
-	exampletest.Run(t, printed(small()), `*: 4560 weights, 132391 characters of 77 kinds
+	exampletest.Run(t, printed(small()), smallText)
+}
+
+const smallText = `*: 4560 weights, 132391 characters of 77 kinds
 loss by step: *
 loss after 50 steps, of text kept back: 3.2227
 
@@ -58,8 +61,7 @@ The e t eh K
 
 digest of the weights: 4e6fda4718b40f19e77d3a75bc624cdcf8bc0eb1d032b0f831ef47e030e1aaf4
 digest of the prompt's scores: feae21b724a4a6353dd91ef95b9ed37d5eeba3977de17b0ede608038770abe08
-`)
-}
+`
 
 // So they are of the usual model, and on two devices that share each batch. Its loss is below that
 // of who counts.
@@ -78,7 +80,12 @@ func TestUsual(t *testing.T) {
 			if h := entropy(vocabularyOf(opticks).tokens(opticks)); h < 3.1 {
 				t.Errorf("by counts alone the loss is %v", h)
 			}
-			exampletest.Check(t, printed(o), spec, `*: 205632 weights, 132391 characters of 77 kinds
+			exampletest.Check(t, printed(o), spec, usualText)
+		})
+	}
+}
+
+const usualText = `*: 205632 weights, 132391 characters of 77 kinds
 loss by step: █▇▆*
 loss after 50 steps, of text kept back: 2.5195
 
@@ -88,10 +95,7 @@ thas
 
 digest of the weights: d7a4f3e6ba86f2efeaddde67fa49624fca40434b4e906a0a1aaf91fe0a59ad8f
 digest of the prompt's scores: 5c2902821e3f537c5e305e6a1b693f331f01cbc4fa3c191a9317019e959755c1
-`)
-		})
-	}
-}
+`
 
 // trainers opens so many sessions on the cpu device for a trainer of small models.
 func trainers(t *testing.T, o *options, devices int) *trainer {
