@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/blas"
@@ -87,6 +89,32 @@ func onGrids(
 			}
 			return nil
 		})
+	}
+}
+
+// Every rank has what all gave, in their order; another length on one rank is an error with its
+// number.
+func TestAllGather(t *testing.T) {
+	t.Parallel()
+	for _, size := range []int{1, 2, 3, 6} {
+		onRanks(t, size, func(ctx context.Context, c *Comm) error {
+			for _, n := range []int{0, 1, 5} {
+				whole := random[float64](size, n, uint64(n))
+				got, err := AllGather(ctx, c, whole.Row(c.Rank()))
+				if err != nil || !slices.Equal(got, whole.Data) {
+					return fmt.Errorf("%d of %d ranks gave %v, not %v: %w", n, size, got, whole.Data, err)
+				}
+			}
+			return nil
+		})
+	}
+	for rank, err := range newFake(3).job(t.Context(), nil, func(ctx context.Context, c *Comm) error {
+		_, err := AllGather(ctx, c, make([]int32, 4+c.Rank()/2))
+		return err
+	}) {
+		if err == nil || !strings.Contains(err.Error(), "rank 2: it has another call of package cluster") {
+			t.Errorf("rank %d: %v", rank, err)
+		}
 	}
 }
 

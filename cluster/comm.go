@@ -449,6 +449,21 @@ func (c *Comm) Same(ctx context.Context, what string, key []byte) error {
 	return nil
 }
 
+// AllGather gives every rank what all have, in the order of the ranks: part, of one length on all.
+// It is for what a program shares that is no matrix, and waits for the other ranks.
+func AllGather[T linalg.Element](ctx context.Context, c *Comm, part []T) ([]T, error) {
+	if err := c.Same(ctx, otherCall, fmt.Appendf(nil, "AllGather %T %d", part, len(part))); err != nil {
+		return nil, err
+	}
+	all := slices.Repeat(part, c.size)
+	for rank := range c.size {
+		if err := c.tell(ctx, rank, backend.Bytes(all[rank*len(part):][:len(part)])); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
 type digest = [sha256.Size]byte
 
 // A purpose is why ranks meet. It goes along with what they give, so that ranks at different calls

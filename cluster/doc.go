@@ -25,7 +25,8 @@
 // A [Grid] puts the ranks into rows and columns. A [Matrix] is cut into square blocks, which are
 // dealt out to the ranks in turn, by rows of the grid and by columns ("2-D block-cyclic", as in
 // ScaLAPACK), so that each has about the same part of every region. Functions on matrices are
-// collective: every rank calls them, in the same order, with the same arguments.
+// collective: every rank calls them, in the same order, with the same arguments. So is [AllGather],
+// for what is no matrix.
 //
 // # The numerics contract
 //

@@ -67,7 +67,10 @@ func everything(t *testing.T, file string) func(ctx context.Context, c *Comm) er
 		if err != nil {
 			return err
 		}
-		_, err = q.Gather(ctx, 0)
+		if _, err = q.Gather(ctx, 0); err != nil {
+			return err
+		}
+		_, err = AllGather(ctx, c, []int32{int32(c.Rank())})
 		return err
 	}
 }

@@ -18,12 +18,19 @@ func BenchmarkStep(b *testing.B) {
 }
 
 func BenchmarkWrite(b *testing.B) {
-	t, o := usualTrainer(b)
-	b.ResetTimer()
-	o.length = b.N
-	for range t.writer().write([]int32{5}, o) {
+	for _, name := range []string{"float32", "int8"} {
+		b.Run(name, func(b *testing.B) {
+			t, o := usualTrainer(b)
+			m := t.writer()
+			if name == "int8" {
+				m.shrink()
+			}
+			b.ResetTimer()
+			o.length = b.N
+			m.write(b.Context(), []int32{5}, o, func(int32) {})
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "tokens/s")
+		})
 	}
-	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "tokens/s")
 }
 
 func usualTrainer(b *testing.B) (*trainer, *options) {
@@ -32,5 +39,5 @@ func usualTrainer(b *testing.B) (*trainer, *options) {
 	o.vocab = len(v)
 	s := must(linalg.Open("cpu"))
 	b.Cleanup(func() { check(s.Close()) })
-	return must(newTrainer(s.Sessions(), o, must(v.tokens(opticks)))), o
+	return newTrainer(s.Sessions(), o, v, v.tokens(opticks)), o
 }

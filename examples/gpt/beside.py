@@ -4,10 +4,11 @@
     python beside.py train              # tokens/s of training
     python beside.py write              # characters/s, each a call, and all of them in one loop
     python beside.py bits               # digests after 50 steps; of a row alone and among eight
+    go run . -backend cpu 2> ours.txt; python beside.py plot ours.txt > losses.svg
 
 The threads are those of the processors that it may run on (taskset).
 """
-import hashlib, os, sys, time
+import hashlib, os, re, sys, time
 from functools import partial
 
 import jax
@@ -81,7 +82,7 @@ def digest(tree):
     return hashlib.sha256(b"".join(np.asarray(x).tobytes() for x in jax.tree.leaves(tree))).hexdigest()[:16]
 
 
-def train(steps):
+def train(steps, seen=lambda l: None):
     w = init(key)
     m, v = (jax.tree.map(jnp.zeros_like, w) for _ in range(2))
     w, m, v, l = step(w, m, v, 0)
@@ -89,6 +90,7 @@ def train(steps):
     start = time.time()
     for i in range(1, steps):
         w, m, v, l = step(w, m, v, i)
+        seen(l)
     l.block_until_ready()
     return w, l, (steps - 1) * BATCH * T / (time.time() - start)
 
@@ -122,3 +124,21 @@ match sys.argv[1]:
         f = jax.jit(forward)
         eight, alone = np.asarray(f(w, rows)), np.asarray(f(w, rows[:1]))
         print("scores of a row: %s among eight, %s alone" % (digest(eight[0]), digest(alone[0])))
+    case "plot":
+        theirs = []
+        train(800, theirs.append)
+        theirs = [(i + 1, float(np.mean(theirs[i - 19:i + 1]))) for i in range(19, len(theirs), 20)]
+        ours = re.findall(r"step (\d+) of \d+: loss ([\d.]+)", open(sys.argv[2]).read())
+        print('<svg xmlns="http://www.w3.org/2000/svg" width="640" height="260" '
+              'font-family="sans-serif" font-size="13">')
+        print('<rect width="640" height="260" fill="white"/>')
+        for loss in range(1, 5):
+            y = 230 - 60 * (loss - 1)
+            print(f'<path d="M40 {y}H600" stroke="#ddd"/><text x="24" y="{y + 4}">{loss}</text>')
+        for at in range(0, 801, 200):
+            print(f'<text x="{40 + 0.7 * at}" y="248" text-anchor="middle">{at}</text>')
+        for i, (name, color, curve) in enumerate((("Tandem", "#c33", ours), ("JAX", "#36c", theirs))):
+            points = " ".join(f"{40 + 0.7 * float(x):.1f},{230 - 60 * (float(y) - 1):.1f}" for x, y in curve)
+            print(f'<polyline points="{points}" fill="none" stroke="{color}" stroke-width="1.5"/>')
+            print(f'<text x="480" y="{60 + 20 * i}" fill="{color}">{name}</text>')
+        print('<text x="430" y="30">loss of a batch, by step</text></svg>')

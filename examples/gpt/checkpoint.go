@@ -7,81 +7,66 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 )
 
-// A file has the format safetensors: the length of a header, 8 bytes, the header in JSON, and the
-// elements of the tensors, little-endian, without gaps. Other programs read it. Beside the weights
-// it holds what the training goes on from.
-
-type tensor struct {
-	Dtype   string   `json:"dtype"`
-	Shape   [2]int   `json:"shape"`
-	Offsets [2]int64 `json:"data_offsets"`
+// An entry of a header in the format safetensors is a tensor or, as __metadata__, what else there
+// is, in strings. The vocabulary, which may be any bytes, is quoted.
+type entry struct {
+	Dtype      string  `json:"dtype,omitempty"`
+	Shape      []int   `json:"shape,omitempty"`
+	Offsets    []int64 `json:"data_offsets,omitempty"`
+	Step       string  `json:"step,omitempty"`
+	Vocabulary string  `json:"vocabulary,omitempty"`
 }
 
-// A state is what a header has beside tensors: the format wants strings. The vocabulary, which may
-// be any bytes, is quoted.
-type state struct {
-	Step       string `json:"step"`
-	Seed       string `json:"seed"`
-	Vocabulary string `json:"vocabulary"`
-}
-
-func (t *trainer) state(v vocabulary) state {
-	return state{strconv.Itoa(t.done), strconv.FormatUint(t.seed, 10), strconv.QuoteToASCII(string(v))}
-}
-
-// save writes a file, whole or not at all.
-func (t *trainer) save(file string, v vocabulary) {
-	header, end := map[string]any{"__metadata__": t.state(v)}, int64(0)
+// save writes a file, whole or not at all: the length of a header, 8 bytes, the header in JSON, and
+// the elements of weights and of adamW's means, little-endian.
+func (t *trainer) save(file string) {
+	about := entry{Step: strconv.Itoa(t.done), Vocabulary: strconv.QuoteToASCII(string(t.vocabulary))}
+	header := map[string]entry{"__metadata__": about}
 	var data bytes.Buffer
 	for _, w := range t.models[0].saved {
-		from := end
-		end += 4 * int64(w.rows) * int64(w.cols)
-		header[w.name] = tensor{"F32", [2]int{w.rows, w.cols}, [2]int64{from, end}}
+		from := int64(data.Len())
 		check(w.w.WriteRaw(&data))
+		header[w.name] = entry{Dtype: "F32", Shape: []int{w.rows, w.cols}, Offsets: []int64{from, int64(data.Len())}}
 	}
 	text := must(json.Marshal(header))
-	for len(text)%8 != 0 {
-		text = append(text, ' ')
-	}
+	text = append(text, "        "[len(text)%8:]...)
 	all := append(binary.LittleEndian.AppendUint64(nil, uint64(len(text))), text...)
 	check(os.WriteFile(file+".part", append(all, data.Bytes()...), 0o666))
 	check(os.Rename(file+".part", file))
 }
 
 // load goes on from what save has written: with the weights, the steps, and the vocabulary of the
-// text, which must be v.
-func (t *trainer) load(file string, v vocabulary) error {
+// text, which must be the trainer's.
+func (t *trainer) load(file string) error {
 	data := must(os.ReadFile(file))
 	size := binary.LittleEndian.Uint64(append(data, make([]byte, 8)...))
-	found, had := map[string]json.RawMessage{}, state{}
-	if uint64(len(data)) < 8+size || size > 1<<30 || json.Unmarshal(data[8:8+size], &found) != nil ||
-		json.Unmarshal(found["__metadata__"], &had) != nil {
+	found := map[string]entry{}
+	if uint64(len(data)) < 8+size || size > 1<<30 || json.Unmarshal(data[8:8+size], &found) != nil {
 		return fmt.Errorf("%s: not of the format safetensors, or cut off, or not of this program", file)
 	}
+	had, vocabulary := found["__metadata__"], strconv.QuoteToASCII(string(t.vocabulary))
 	var err error
 	if t.done, err = strconv.Atoi(had.Step); err != nil {
 		return fmt.Errorf("%s: step: %w", file, err)
-	}
-	if want := t.state(v); had.Vocabulary != want.Vocabulary {
-		return fmt.Errorf("%s: learned from %s, and the text has %s", file, had.Vocabulary, want.Vocabulary)
-	} else if had.Seed != want.Seed && t.done < t.steps {
-		return fmt.Errorf("%s: its batches are of -seed %s", file, had.Seed)
+	} else if had.Vocabulary != vocabulary {
+		return fmt.Errorf("%s: learned from %s, and the text has %s", file, had.Vocabulary, vocabulary)
 	}
 	for _, m := range t.models {
 		if len(found) != len(m.saved)+1 {
 			return fmt.Errorf("%s: %d tensors, and the model has %d", file, len(found)-1, len(m.saved))
 		}
 		for _, w := range m.saved {
-			var x tensor
-			if json.Unmarshal(found[w.name], &x) != nil || x.Dtype != "F32" || x.Shape != [2]int{w.rows, w.cols} {
-				return fmt.Errorf("%s: %s is %s, and the model has F32 [%d %d]",
-					file, w.name, found[w.name], w.rows, w.cols)
+			x := found[w.name]
+			want := []int{w.rows, w.cols}
+			if x.Dtype != "F32" || !slices.Equal(x.Shape, want) || len(x.Offsets) != 2 {
+				return fmt.Errorf("%s: %s is %s %v, and the model has F32 %v", file, w.name, x.Dtype, x.Shape, want)
 			}
-			from := io.NewSectionReader(bytes.NewReader(data), int64(8+size)+x.Offsets[0], x.Offsets[1]-x.Offsets[0])
-			if err := w.w.ReadRaw(from); err != nil {
+			from, to := x.Offsets[0], x.Offsets[1]
+			if err := w.w.ReadRaw(io.NewSectionReader(bytes.NewReader(data), int64(8+size)+from, to-from)); err != nil {
 				return fmt.Errorf("%s: %s: %w", file, w.name, err)
 			}
 		}

@@ -6,27 +6,11 @@ import (
 	"github.com/tandem-gpu/tandem/gpu"
 )
 
-// What linalg and array have no function for. Activations lie feature by feature: for each sequence
-// a matrix with a row for each feature and a column for each of its positions. So a work-item that
-// goes down a column has its neighbours beside it in memory, and every sum is a chain in one order.
-//
-// Work-item (t, s) of a grid has position t of sequence s; d is the number of features, n that of
-// positions.
+// What linalg and array have no function for. Activations lie feature by feature: for each of n
+// positions of a sequence a column of d features. So a work-item that goes down a column has its
+// neighbours beside it, and every sum is a chain. Work-item (t, s) has position t of sequence s.
 
-// draw makes a sequence of a text, from starts[first+s] on: its tokens, the ones that follow each,
-// and the rows that the tokens have in a table with vocab rows for each sequence.
-//
-//tandem:kernel
-func draw(it gpu.Item, tokens, next, rows, text, starts []int32, first, vocab, n int) {
-	if t, s := it.Global(0), it.Global(1); t < n {
-		from := int(starts[first+s]) + t
-		tokens[s*n+t], next[s*n+t] = text[from], text[from+1]
-		rows[s*n+t] = text[from] + int32(s*vocab)
-	}
-}
-
-// embed makes x the vectors of the tokens, rows of wte, plus those of their positions, columns of
-// wpe.
+// embed makes x the vectors of the tokens, rows of wte, plus those of positions, columns of wpe.
 //
 //tandem:kernel
 func embed(it gpu.Item, x []float32, tokens []int32, wte, wpe []float32, d, n int) {
@@ -38,15 +22,16 @@ func embed(it gpu.Item, x []float32, tokens []int32, wte, wpe []float32, d, n in
 	}
 }
 
-// byRows makes row s*n+t of y the column of position t of sequence s of x.
+// quantize is x over the most of its vector, times 127, to the nearest integer, each step rounded.
 //
-//tandem:kernel
-func byRows(it gpu.Item, y, x []float32, d, n int) {
-	if t, s := it.Global(0), it.Global(1); t < n {
-		for i := range d {
-			y[(s*n+t)*d+i] = x[(s*d+i)*n+t]
-		}
-	}
+//tandem:map
+func quantize(x, most float32) int8 { return int8(gpu.RoundToEven(x / most * 127)) }
+
+// rescale is y and a sum of products of such numbers as what it stands for, each step rounded.
+//
+//tandem:map
+func rescale(y float32, sum int32, byRow, byColumn float32) float32 {
+	return y + float32(sum)*(byRow/127)*(byColumn/127)
 }
 
 // layerNorm makes every column of y that of x less its mean, over its standard deviation, whose
@@ -92,37 +77,37 @@ func layerNormBack(it gpu.Item, dx, dy, y, scale []float32, d, n int) {
 	}
 }
 
-// attend makes every column t of p, of n by n for each head, the softmax of scale times its first
-// t+1 elements: how much position t heeds those up to itself. What is later it does not heed.
+// softmax makes every column t of p, of matrices of rows by n, the softmax of scale times it. Where
+// it is causal it is that of the first t+1 elements: position t heeds those up to itself.
 //
 //tandem:kernel
-func attend(it gpu.Item, p []float32, scale float32, n int) {
-	if t, head := it.Global(0), it.Global(1); t < n {
-		at := head*n*n + t
+func softmax(it gpu.Item, p []float32, scale float32, rows, n int, causal bool) {
+	if t, s := it.Global(0), it.Global(1); t < n {
+		at := s*rows*n + t
 		most, sum := float32(math.Inf(-1)), float32(0)
-		for j := range n {
-			if j <= t {
+		for j := range rows {
+			if j <= t || !causal {
 				most = max(most, p[at+j*n])
 			}
 		}
-		for j := range n {
+		for j := range rows {
 			e := float32(0)
-			if j <= t {
+			if j <= t || !causal {
 				e = gpu.Exp((p[at+j*n] - most) * scale)
 			}
 			sum += e
 			p[at+j*n] = e
 		}
-		for j := range n {
+		for j := range rows {
 			p[at+j*n] /= sum
 		}
 	}
 }
 
-// attendBack makes dp, the slopes of attend's results p, those of what it was given.
+// softmaxBack makes dp, the slopes of a causal softmax's results p, those of what it was given.
 //
 //tandem:kernel
-func attendBack(it gpu.Item, dp, p []float32, scale float32, n int) {
+func softmaxBack(it gpu.Item, dp, p []float32, scale float32, n int) {
 	if t, head := it.Global(0), it.Global(1); t < n {
 		at := head*n*n + t
 		var along float32
@@ -135,52 +120,42 @@ func attendBack(it gpu.Item, dp, p []float32, scale float32, n int) {
 	}
 }
 
-// gelu is x times about the normal distribution up to x, by tanh as GPT-2 has it.
+// gelu is x times about the normal distribution up to x, as GPT-2 has it; geluBack is its slope at
+// x, times dy.
 //
 //tandem:map
 func gelu(x float32) float32 { return 0.5 * x * (1 + gpu.Tanh(bend*(x+0.044715*x*x*x))) }
 
-// geluBack is the slope of gelu at x, times dy.
-//
 //tandem:map
 func geluBack(dy, x float32) float32 {
 	t := gpu.Tanh(bend * (x + 0.044715*x*x*x))
 	return dy * (0.5*(1+t) + 0.5*x*(1-t*t)*bend*(1+3*0.044715*x*x))
 }
 
-const bend = 0.7978845608028654 // sqrt(2/pi)
-
-// crossEntropy makes losses how little the scores in each column, one for each of the vocabulary,
-// say of the token that follows, and the scores weight times their slopes.
+// crossEntropy makes losses how little likelihoods p of the vocabulary, in each column, say of the
+// token that follows, at most 87, and p weight times the slopes of the scores that gave it.
 //
 //tandem:kernel
-func crossEntropy(it gpu.Item, losses, scores []float32, next []int32, weight float32, vocab, n int) {
+func crossEntropy(it gpu.Item, losses, p []float32, next []int32, weight float32, vocab, n int) {
 	if t, s := it.Global(0), it.Global(1); t < n {
-		at, truth := s*vocab*n+t, int(next[s*n+t])
-		most, sum := float32(math.Inf(-1)), float32(0)
+		at, truth := s*vocab*n+t, int(next[s*n+t])*n
+		losses[s*n+t] = -gpu.Log(max(p[at+truth], 1e-38))
+		p[at+truth]--
 		for i := range vocab {
-			most = max(most, scores[at+i*n])
-		}
-		right := scores[at+truth*n] - most
-		for i := range vocab {
-			e := gpu.Exp(scores[at+i*n] - most)
-			sum += e
-			scores[at+i*n] = e
-		}
-		losses[s*n+t] = gpu.Log(sum) - right
-		for i := range vocab {
-			p := scores[at+i*n] / sum
-			if i == truth {
-				p--
-			}
-			scores[at+i*n] = p * weight
+			p[at+i*n] *= weight
 		}
 	}
 }
 
-// merge makes sum the sum of count matrices of its size, one for each sequence, in the order of a
-// tree: neighbours first, then neighbours of these sums, and so on. count is a power of two. It
-// uses up parts.
+// chance is a score and, times the temperature, what luck from 0 to 1 adds to it.
+//
+//tandem:map
+func chance(score, luck, temperature float32) float32 {
+	return score - temperature*gpu.Log(-gpu.Log(max(luck, 1e-30)))
+}
+
+// merge makes sum the sum of count parts of its size, by a tree: neighbours first, then neighbours
+// of these sums, and so on. count is a power of two. It uses up parts.
 //
 //tandem:kernel
 func merge(it gpu.Item, sum, parts []float32, count int) {
@@ -195,8 +170,8 @@ func merge(it gpu.Item, sum, parts []float32, count int) {
 	}
 }
 
-// adamW moves the weights against their slopes g, which are made shorter where their norm is above
-// 1. m and v are running means of g and its square, which by and bySquare free of their start at 0.
+// adamW moves the weights against slopes g, made shorter where their norm is above 1. m and v are
+// means of g and its square, which by and bySquare free of their start at 0.
 //
 //tandem:kernel
 func adamW(it gpu.Item, w, m, v, g, norm []float32, rate, by, bySquare float32) {
@@ -209,4 +184,4 @@ func adamW(it gpu.Item, w, m, v, g, norm []float32, rate, by, bySquare float32) 
 	}
 }
 
-const beta1, beta2, decay = 0.9, 0.99, 0.1
+const bend, beta1, beta2, decay = 0.7978845608028654, 0.9, 0.99, 0.1 // bend is sqrt(2/pi)

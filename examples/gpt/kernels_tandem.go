@@ -14,61 +14,6 @@ import (
 	"math"
 )
 
-// launchDraw runs [draw] over grid. Slices and matrices are in host memory or on the device of s;
-// with host memory it blocks until the kernel is done.
-func launchDraw[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int32], Arg3 linalg.KernelArg[int32], Arg4 linalg.KernelArg[int32], Arg5 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, tokens Arg1, next Arg2, rows Arg3, text Arg4, starts Arg5, first int, vocab int, n int) error {
-	call := launch.New(s, drawKernel, grid)
-	launch.Slice[int32](&call, "tokens", tokens)
-	launch.Slice[int32](&call, "next", next)
-	launch.Slice[int32](&call, "rows", rows)
-	launch.Slice[int32](&call, "text", text)
-	launch.Slice[int32](&call, "starts", starts)
-	call.Scalar(support.Arg(int64(first)))
-	call.Scalar(support.Arg(int64(vocab)))
-	call.Scalar(support.Arg(int64(n)))
-	return call.Launch()
-}
-
-var drawKernel = &backend.Source{
-	Name: "draw_kernel", File: "draw_kernel.cl",
-	Params: support.Params{}.Slice("tokens", "int", 4).Slice("next", "int", 4).Slice("rows", "int", 4).ConstSlice("text", "int", 4).ConstSlice("starts", "int", 4).Scalar("first", "long", 8).Scalar("vocab", "long", 8).Scalar("n", "long", 8),
-	Go:     support.Form(drawGo, drawPlain), Fresh: kernelsFresh,
-	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: drawPlain},
-	Text: support.Head + `/* draw, from Go */
-typedef struct { __global i32 *p; i64 n; } sg_i32;
-FN sg_i32 make_sg_i32(__global i32 *p, i64 n) { sg_i32 s; s.p = p; s.n = n; return s; }
-ACCESS(g_i32, __global, i32)
-__kernel
-void draw_kernel(__global i32 *tokens_p, const ulong tokens_off, const ulong tokens_len, __global i32 *next_p, const ulong next_off, const ulong next_len, __global i32 *rows_p, const ulong rows_off, const ulong rows_len, __global const i32 *text_p, const ulong text_off, const ulong text_len, __global const i32 *starts_p, const ulong starts_off, const ulong starts_len, const ulong first_x, const ulong vocab_x, const ulong n_x CHECKED_KERNEL) {
-  CHECKED_BEGIN
-  sg_i32 tokens_ = make_sg_i32(tokens_p + tokens_off, (i64)tokens_len);
-  sg_i32 next_ = make_sg_i32(next_p + next_off, (i64)next_len);
-  sg_i32 rows_ = make_sg_i32(rows_p + rows_off, (i64)rows_len);
-  sg_i32 text_ = make_sg_i32((__global i32 *)text_p + text_off, (i64)text_len);
-  sg_i32 starts_ = make_sg_i32((__global i32 *)starts_p + starts_off, (i64)starts_len);
-  i64 first_ = (i64)first_x;
-  i64 vocab_ = (i64)vocab_x;
-  i64 n_ = (i64)n_x;
-  {
-    i64 t_ = (i64)get_global_id(0);
-    i64 s_ = (i64)get_global_id(1);
-    if (t_ < n_) {
-      i64 from_ = (i64)((u64)((i64)LOAD(g_i32, starts_.p[AT((i64)((u64)first_ + (u64)s_), starts_.n, 22)])) + (u64)t_);
-      i64 t2_ = (i64)((u64)((i64)((u64)s_ * (u64)n_)) + (u64)t_);
-      i64 t3_ = (i64)((u64)((i64)((u64)s_ * (u64)n_)) + (u64)t_);
-      i32 t4_ = LOAD(g_i32, text_.p[AT(from_, text_.n, 23)]);
-      i32 t5_ = LOAD(g_i32, text_.p[AT((i64)((u64)from_ + (u64)((i64)1)), text_.n, 23)]);
-      STORE(g_i32, tokens_.p[AT(t2_, tokens_.n, 23)], t4_);
-      STORE(g_i32, next_.p[AT(t3_, next_.n, 23)], t5_);
-      STORE(g_i32, rows_.p[AT((i64)((u64)((i64)((u64)s_ * (u64)n_)) + (u64)t_), rows_.n, 24)], (i32)((u32)LOAD(g_i32, text_.p[AT(from_, text_.n, 24)]) + (u32)((i32)((i64)((u64)s_ * (u64)vocab_)))));
-    }
-  }
-}
-`,
-	Packed: kernelsPTX("draw_kernel"),
-	Native: nativecode.Code_draw.Of("draw_kernel", "8b526587a3b605158c68ca8d2c7de0ef"),
-}
-
 // launchEmbed runs [embed] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func launchEmbed[Arg1 linalg.KernelArg[float32], Arg2 linalg.KernelArg[int32], Arg3 linalg.KernelArg[float32], Arg4 linalg.KernelArg[float32]](s *linalg.Session, grid backend.Grid, x Arg1, tokens Arg2, wte Arg3, wpe Arg4, d int, n int) error {
@@ -107,12 +52,12 @@ void embed_kernel(__global f32 *x_p, const ulong x_off, const ulong x_len, __glo
     i64 t_ = (i64)get_global_id(0);
     i64 s_ = (i64)get_global_id(1);
     if (t_ < n_) {
-      i64 row_ = (i64)((u64)((i64)LOAD(g_i32, tokens_.p[AT((i64)((u64)((i64)((u64)s_ * (u64)n_)) + (u64)t_), tokens_.n, 34)])) * (u64)d_);
+      i64 row_ = (i64)((u64)((i64)LOAD(g_i32, tokens_.p[AT((i64)((u64)((i64)((u64)s_ * (u64)n_)) + (u64)t_), tokens_.n, 18)])) * (u64)d_);
       {
         i64 t2_ = d_;
         i64 i_ = (i64)0;
         for (; GO(i_ < t2_); i_ = (i64)((u64)i_ + (u64)((i64)1))) {
-          STORE(g_f32, x_.p[AT((i64)((u64)((i64)((u64)((i64)((u64)((i64)((u64)s_ * (u64)d_)) + (u64)i_)) * (u64)n_)) + (u64)t_), x_.n, 36)], LOAD(g_f32, wte_.p[AT((i64)((u64)row_ + (u64)i_), wte_.n, 36)]) + LOAD(g_f32, wpe_.p[AT((i64)((u64)((i64)((u64)i_ * (u64)n_)) + (u64)t_), wpe_.n, 36)]));
+          STORE(g_f32, x_.p[AT((i64)((u64)((i64)((u64)((i64)((u64)((i64)((u64)s_ * (u64)d_)) + (u64)i_)) * (u64)n_)) + (u64)t_), x_.n, 20)], LOAD(g_f32, wte_.p[AT((i64)((u64)row_ + (u64)i_), wte_.n, 20)]) + LOAD(g_f32, wpe_.p[AT((i64)((u64)((i64)((u64)i_ * (u64)n_)) + (u64)t_), wpe_.n, 20)]));
         }
       }
     }
@@ -120,53 +65,7 @@ void embed_kernel(__global f32 *x_p, const ulong x_off, const ulong x_len, __glo
 }
 `,
 	Packed: kernelsPTX("embed_kernel"),
-	Native: nativecode.Code_embed.Of("embed_kernel", "f90d62b3299ddcf6aeea517b2615e34f"),
-}
-
-// launchByRows runs [byRows] over grid. Slices and matrices are in host memory or on the device of s;
-// with host memory it blocks until the kernel is done.
-func launchByRows[Arg1 linalg.KernelArg[float32], Arg2 linalg.KernelArg[float32]](s *linalg.Session, grid backend.Grid, y Arg1, x Arg2, d int, n int) error {
-	call := launch.New(s, byRowsKernel, grid)
-	launch.Slice[float32](&call, "y", y)
-	launch.Slice[float32](&call, "x", x)
-	call.Scalar(support.Arg(int64(d)))
-	call.Scalar(support.Arg(int64(n)))
-	return call.Launch()
-}
-
-var byRowsKernel = &backend.Source{
-	Name: "byRows_kernel", File: "byRows_kernel.cl",
-	Params: support.Params{}.Slice("y", "float", 4).ConstSlice("x", "float", 4).Scalar("d", "long", 8).Scalar("n", "long", 8),
-	Go:     support.Form(byRowsGo, byRowsPlain), Fresh: kernelsFresh,
-	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: byRowsPlain},
-	Text: support.Head + `/* byRows, from Go */
-typedef struct { __global f32 *p; i64 n; } sg_f32;
-FN sg_f32 make_sg_f32(__global f32 *p, i64 n) { sg_f32 s; s.p = p; s.n = n; return s; }
-ACCESS(g_f32, __global, f32)
-__kernel
-void byRows_kernel(__global f32 *y_p, const ulong y_off, const ulong y_len, __global const f32 *x_p, const ulong x_off, const ulong x_len, const ulong d_x, const ulong n_x CHECKED_KERNEL) {
-  CHECKED_BEGIN
-  sg_f32 y_ = make_sg_f32(y_p + y_off, (i64)y_len);
-  sg_f32 x_ = make_sg_f32((__global f32 *)x_p + x_off, (i64)x_len);
-  i64 d_ = (i64)d_x;
-  i64 n_ = (i64)n_x;
-  {
-    i64 t_ = (i64)get_global_id(0);
-    i64 s_ = (i64)get_global_id(1);
-    if (t_ < n_) {
-      {
-        i64 t2_ = d_;
-        i64 i_ = (i64)0;
-        for (; GO(i_ < t2_); i_ = (i64)((u64)i_ + (u64)((i64)1))) {
-          STORE(g_f32, y_.p[AT((i64)((u64)((i64)((u64)((i64)((u64)((i64)((u64)s_ * (u64)n_)) + (u64)t_)) * (u64)d_)) + (u64)i_), y_.n, 47)], LOAD(g_f32, x_.p[AT((i64)((u64)((i64)((u64)((i64)((u64)((i64)((u64)s_ * (u64)d_)) + (u64)i_)) * (u64)n_)) + (u64)t_), x_.n, 47)]));
-        }
-      }
-    }
-  }
-}
-`,
-	Packed: kernelsPTX("byRows_kernel"),
-	Native: nativecode.Code_byrows.Of("byRows_kernel", "0fee04b8728af500c18083418f024035"),
+	Native: nativecode.Code_embed.Of("embed_kernel", "8a0f8547edefe9b3ffd6a1de8989bbae"),
 }
 
 // launchLayerNorm runs [layerNorm] over grid. Slices and matrices are in host memory or on the device of s;
@@ -240,7 +139,7 @@ void layerNorm_kernel(__global f32 *y_p, const ulong y_off, const ulong y_len, _
         i64 t2_ = d_;
         i64 i_ = (i64)0;
         for (; GO(i_ < t2_); i_ = (i64)((u64)i_ + (u64)((i64)1))) {
-          mean_ = mean_ + LOAD(g_f32, x_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i_ * (u64)n_))), x_.n, 61)]);
+          mean_ = mean_ + LOAD(g_f32, x_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i_ * (u64)n_))), x_.n, 46)]);
         }
       }
       mean_ = div_f32(mean_, (f32)d_);
@@ -248,7 +147,7 @@ void layerNorm_kernel(__global f32 *y_p, const ulong y_off, const ulong y_len, _
         i64 t3_ = d_;
         i64 i2_ = (i64)0;
         for (; GO(i2_ < t3_); i2_ = (i64)((u64)i2_ + (u64)((i64)1))) {
-          f32 v_ = LOAD(g_f32, x_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i2_ * (u64)n_))), x_.n, 65)]) - mean_;
+          f32 v_ = LOAD(g_f32, x_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i2_ * (u64)n_))), x_.n, 50)]) - mean_;
           variance_ = fma(v_, v_, variance_);
         }
       }
@@ -257,16 +156,16 @@ void layerNorm_kernel(__global f32 *y_p, const ulong y_off, const ulong y_len, _
         i64 t4_ = d_;
         i64 i3_ = (i64)0;
         for (; GO(i3_ < t4_); i3_ = (i64)((u64)i3_ + (u64)((i64)1))) {
-          STORE(g_f32, y_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i3_ * (u64)n_))), y_.n, 70)], (LOAD(g_f32, x_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i3_ * (u64)n_))), x_.n, 70)]) - mean_) * r_);
+          STORE(g_f32, y_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i3_ * (u64)n_))), y_.n, 55)], (LOAD(g_f32, x_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i3_ * (u64)n_))), x_.n, 55)]) - mean_) * r_);
         }
       }
-      STORE(g_f32, scale_.p[AT((i64)((u64)((i64)((u64)s_ * (u64)n_)) + (u64)t_), scale_.n, 72)], r_);
+      STORE(g_f32, scale_.p[AT((i64)((u64)((i64)((u64)s_ * (u64)n_)) + (u64)t_), scale_.n, 57)], r_);
     }
   }
 }
 `,
 	Packed: kernelsPTX("layerNorm_kernel"),
-	Native: nativecode.Code_layernorm.Of("layerNorm_kernel", "379d20e9408385905f748cfc147667b2"),
+	Native: nativecode.Code_layernorm.Of("layerNorm_kernel", "2bb1f0702d366bc2e1850e365ae6ac75"),
 }
 
 // launchLayerNormBack runs [layerNormBack] over grid. Slices and matrices are in host memory or on the device of s;
@@ -320,8 +219,8 @@ void layerNormBack_kernel(__global f32 *dx_p, const ulong dx_off, const ulong dx
         i64 t2_ = d_;
         i64 i_ = (i64)0;
         for (; GO(i_ < t2_); i_ = (i64)((u64)i_ + (u64)((i64)1))) {
-          mean_ = mean_ + LOAD(g_f32, dy_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i_ * (u64)n_))), dy_.n, 84)]);
-          along_ = fma(LOAD(g_f32, dy_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i_ * (u64)n_))), dy_.n, 85)]), LOAD(g_f32, y_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i_ * (u64)n_))), y_.n, 85)]), along_);
+          mean_ = mean_ + LOAD(g_f32, dy_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i_ * (u64)n_))), dy_.n, 69)]);
+          along_ = fma(LOAD(g_f32, dy_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i_ * (u64)n_))), dy_.n, 70)]), LOAD(g_f32, y_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i_ * (u64)n_))), y_.n, 70)]), along_);
         }
       }
       mean_ = div_f32(mean_, (f32)d_);
@@ -330,7 +229,7 @@ void layerNormBack_kernel(__global f32 *dx_p, const ulong dx_off, const ulong dx
         i64 t3_ = d_;
         i64 i2_ = (i64)0;
         for (; GO(i2_ < t3_); i2_ = (i64)((u64)i2_ + (u64)((i64)1))) {
-          STORE(g_f32, dx_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i2_ * (u64)n_))), dx_.n, 90)], LOAD(g_f32, dx_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i2_ * (u64)n_))), dx_.n, 90)]) + (((LOAD(g_f32, dy_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i2_ * (u64)n_))), dy_.n, 90)]) - mean_) - (LOAD(g_f32, y_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i2_ * (u64)n_))), y_.n, 90)]) * along_)) * LOAD(g_f32, scale_.p[AT((i64)((u64)((i64)((u64)s_ * (u64)n_)) + (u64)t_), scale_.n, 90)])));
+          STORE(g_f32, dx_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i2_ * (u64)n_))), dx_.n, 75)], LOAD(g_f32, dx_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i2_ * (u64)n_))), dx_.n, 75)]) + (((LOAD(g_f32, dy_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i2_ * (u64)n_))), dy_.n, 75)]) - mean_) - (LOAD(g_f32, y_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i2_ * (u64)n_))), y_.n, 75)]) * along_)) * LOAD(g_f32, scale_.p[AT((i64)((u64)((i64)((u64)s_ * (u64)n_)) + (u64)t_), scale_.n, 75)])));
         }
       }
     }
@@ -338,25 +237,27 @@ void layerNormBack_kernel(__global f32 *dx_p, const ulong dx_off, const ulong dx
 }
 `,
 	Packed: kernelsPTX("layerNormBack_kernel"),
-	Native: nativecode.Code_layernormback.Of("layerNormBack_kernel", "45043e4fbcdad322dffbaa067e031117"),
+	Native: nativecode.Code_layernormback.Of("layerNormBack_kernel", "b3b1aecc51b0d7d91b81163cce35279a"),
 }
 
-// launchAttend runs [attend] over grid. Slices and matrices are in host memory or on the device of s;
+// launchSoftmax runs [softmax] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func launchAttend[Arg1 linalg.KernelArg[float32]](s *linalg.Session, grid backend.Grid, p Arg1, scale float32, n int) error {
-	call := launch.New(s, attendKernel, grid)
+func launchSoftmax[Arg1 linalg.KernelArg[float32]](s *linalg.Session, grid backend.Grid, p Arg1, scale float32, rows int, n int, causal bool) error {
+	call := launch.New(s, softmaxKernel, grid)
 	launch.Slice[float32](&call, "p", p)
 	call.Scalar(support.Arg(float32(scale)))
+	call.Scalar(support.Arg(int64(rows)))
 	call.Scalar(support.Arg(int64(n)))
+	call.Scalar(support.Bool(bool(causal)))
 	return call.Launch()
 }
 
-var attendKernel = &backend.Source{
-	Name: "attend_kernel", File: "attend_kernel.cl",
-	Params: support.Params{}.Slice("p", "float", 4).Scalar("scale", "float", 4).Scalar("n", "long", 8),
-	Go:     support.Form(attendGo, attendPlain), Fresh: kernelsFresh,
-	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: attendPlain},
-	Text: support.Head + `/* attend, from Go */
+var softmaxKernel = &backend.Source{
+	Name: "softmax_kernel", File: "softmax_kernel.cl",
+	Params: support.Params{}.Slice("p", "float", 4).Scalar("scale", "float", 4).Scalar("rows", "long", 8).Scalar("n", "long", 8).Scalar("causal", "uint", 4),
+	Go:     support.Form(softmaxGo, softmaxPlain), Fresh: kernelsFresh,
+	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: softmaxPlain},
+	Text: support.Head + `/* softmax, from Go */
 typedef struct { __global f32 *p; i64 n; } sg_f32;
 FN sg_f32 make_sg_f32(__global f32 *p, i64 n) { sg_f32 s; s.p = p; s.n = n; return s; }
 ACCESS(g_f32, __global, f32)
@@ -416,58 +317,60 @@ FN f32 div_f32(f32 x, f32 y) { return x / y; }
 #endif
 #endif
 __kernel
-void attend_kernel(__global f32 *p_p, const ulong p_off, const ulong p_len, const float scale_x, const ulong n_x CHECKED_KERNEL) {
+void softmax_kernel(__global f32 *p_p, const ulong p_off, const ulong p_len, const float scale_x, const ulong rows_x, const ulong n_x, const uint causal_x CHECKED_KERNEL) {
   CHECKED_BEGIN
   sg_f32 p_ = make_sg_f32(p_p + p_off, (i64)p_len);
   f32 scale_ = (f32)scale_x;
+  i64 rows_ = (i64)rows_x;
   i64 n_ = (i64)n_x;
+  u8 causal_ = (u8)causal_x;
   {
     i64 t_ = (i64)get_global_id(0);
-    i64 head_ = (i64)get_global_id(1);
+    i64 s_ = (i64)get_global_id(1);
     if (t_ < n_) {
-      i64 at_ = (i64)((u64)((i64)((u64)((i64)((u64)head_ * (u64)n_)) * (u64)n_)) + (u64)t_);
+      i64 at_ = (i64)((u64)((i64)((u64)((i64)((u64)s_ * (u64)rows_)) * (u64)n_)) + (u64)t_);
       f32 most_ = -(1 / 0.0f);
       f32 sum_ = 0.0f;
       {
-        i64 t2_ = n_;
+        i64 t2_ = rows_;
         i64 j_ = (i64)0;
         for (; GO(j_ < t2_); j_ = (i64)((u64)j_ + (u64)((i64)1))) {
-          if (j_ <= t_) {
-            most_ = max_f32(most_, LOAD(g_f32, p_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)j_ * (u64)n_))), p_.n, 105)]));
+          if ((j_ <= t_) || (!causal_)) {
+            most_ = max_f32(most_, LOAD(g_f32, p_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)j_ * (u64)n_))), p_.n, 90)]));
           }
         }
       }
       {
-        i64 t3_ = n_;
+        i64 t3_ = rows_;
         i64 j2_ = (i64)0;
         for (; GO(j2_ < t3_); j2_ = (i64)((u64)j2_ + (u64)((i64)1))) {
           f32 e_ = 0.0f;
-          if (j2_ <= t_) {
-            e_ = Exp_f(CHECK (LOAD(g_f32, p_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)j2_ * (u64)n_))), p_.n, 111)]) - most_) * scale_);
+          if ((j2_ <= t_) || (!causal_)) {
+            e_ = Exp_f(CHECK (LOAD(g_f32, p_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)j2_ * (u64)n_))), p_.n, 96)]) - most_) * scale_);
           }
           sum_ = sum_ + e_;
-          STORE(g_f32, p_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)j2_ * (u64)n_))), p_.n, 114)], e_);
+          STORE(g_f32, p_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)j2_ * (u64)n_))), p_.n, 99)], e_);
         }
       }
       {
-        i64 t4_ = n_;
+        i64 t4_ = rows_;
         i64 j3_ = (i64)0;
         for (; GO(j3_ < t4_); j3_ = (i64)((u64)j3_ + (u64)((i64)1))) {
-          STORE(g_f32, p_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)j3_ * (u64)n_))), p_.n, 117)], div_f32(LOAD(g_f32, p_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)j3_ * (u64)n_))), p_.n, 117)]), sum_));
+          STORE(g_f32, p_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)j3_ * (u64)n_))), p_.n, 102)], div_f32(LOAD(g_f32, p_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)j3_ * (u64)n_))), p_.n, 102)]), sum_));
         }
       }
     }
   }
 }
 `,
-	Packed: kernelsPTX("attend_kernel"),
-	Native: nativecode.Code_attend.Of("attend_kernel", "d366ad9bdeae17ec5970f38f0cb348cf"),
+	Packed: kernelsPTX("softmax_kernel"),
+	Native: nativecode.Code_softmax.Of("softmax_kernel", "ce743a51d66608c5be10d8f49c00863e"),
 }
 
-// launchAttendBack runs [attendBack] over grid. Slices and matrices are in host memory or on the device of s;
+// launchSoftmaxBack runs [softmaxBack] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func launchAttendBack[Arg1 linalg.KernelArg[float32], Arg2 linalg.KernelArg[float32]](s *linalg.Session, grid backend.Grid, dp Arg1, p Arg2, scale float32, n int) error {
-	call := launch.New(s, attendBackKernel, grid)
+func launchSoftmaxBack[Arg1 linalg.KernelArg[float32], Arg2 linalg.KernelArg[float32]](s *linalg.Session, grid backend.Grid, dp Arg1, p Arg2, scale float32, n int) error {
+	call := launch.New(s, softmaxBackKernel, grid)
 	launch.Slice[float32](&call, "dp", dp)
 	launch.Slice[float32](&call, "p", p)
 	call.Scalar(support.Arg(float32(scale)))
@@ -475,17 +378,17 @@ func launchAttendBack[Arg1 linalg.KernelArg[float32], Arg2 linalg.KernelArg[floa
 	return call.Launch()
 }
 
-var attendBackKernel = &backend.Source{
-	Name: "attendBack_kernel", File: "attendBack_kernel.cl",
+var softmaxBackKernel = &backend.Source{
+	Name: "softmaxBack_kernel", File: "softmaxBack_kernel.cl",
 	Params: support.Params{}.Slice("dp", "float", 4).ConstSlice("p", "float", 4).Scalar("scale", "float", 4).Scalar("n", "long", 8),
-	Go:     support.Form(attendBackGo, attendBackPlain), Fresh: kernelsFresh,
-	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: attendBackPlain},
-	Text: support.Head + `/* attendBack, from Go */
+	Go:     support.Form(softmaxBackGo, softmaxBackPlain), Fresh: kernelsFresh,
+	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: softmaxBackPlain},
+	Text: support.Head + `/* softmaxBack, from Go */
 typedef struct { __global f32 *p; i64 n; } sg_f32;
 FN sg_f32 make_sg_f32(__global f32 *p, i64 n) { sg_f32 s; s.p = p; s.n = n; return s; }
 ACCESS(g_f32, __global, f32)
 __kernel
-void attendBack_kernel(__global f32 *dp_p, const ulong dp_off, const ulong dp_len, __global const f32 *p_p, const ulong p_off, const ulong p_len, const float scale_x, const ulong n_x CHECKED_KERNEL) {
+void softmaxBack_kernel(__global f32 *dp_p, const ulong dp_off, const ulong dp_len, __global const f32 *p_p, const ulong p_off, const ulong p_len, const float scale_x, const ulong n_x CHECKED_KERNEL) {
   CHECKED_BEGIN
   sg_f32 dp_ = make_sg_f32(dp_p + dp_off, (i64)dp_len);
   sg_f32 p_ = make_sg_f32((__global f32 *)p_p + p_off, (i64)p_len);
@@ -501,30 +404,30 @@ void attendBack_kernel(__global f32 *dp_p, const ulong dp_off, const ulong dp_le
         i64 t2_ = n_;
         i64 j_ = (i64)0;
         for (; GO(j_ < t2_); j_ = (i64)((u64)j_ + (u64)((i64)1))) {
-          along_ = fma(LOAD(g_f32, dp_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)j_ * (u64)n_))), dp_.n, 130)]), LOAD(g_f32, p_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)j_ * (u64)n_))), p_.n, 130)]), along_);
+          along_ = fma(LOAD(g_f32, dp_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)j_ * (u64)n_))), dp_.n, 115)]), LOAD(g_f32, p_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)j_ * (u64)n_))), p_.n, 115)]), along_);
         }
       }
       {
         i64 t3_ = n_;
         i64 j2_ = (i64)0;
         for (; GO(j2_ < t3_); j2_ = (i64)((u64)j2_ + (u64)((i64)1))) {
-          STORE(g_f32, dp_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)j2_ * (u64)n_))), dp_.n, 133)], ((LOAD(g_f32, dp_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)j2_ * (u64)n_))), dp_.n, 133)]) - along_) * LOAD(g_f32, p_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)j2_ * (u64)n_))), p_.n, 133)])) * scale_);
+          STORE(g_f32, dp_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)j2_ * (u64)n_))), dp_.n, 118)], ((LOAD(g_f32, dp_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)j2_ * (u64)n_))), dp_.n, 118)]) - along_) * LOAD(g_f32, p_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)j2_ * (u64)n_))), p_.n, 118)])) * scale_);
         }
       }
     }
   }
 }
 `,
-	Packed: kernelsPTX("attendBack_kernel"),
-	Native: nativecode.Code_attendback.Of("attendBack_kernel", "464a0dee9851f6d736b0b79a0d3e5da6"),
+	Packed: kernelsPTX("softmaxBack_kernel"),
+	Native: nativecode.Code_softmaxback.Of("softmaxBack_kernel", "4eda89dbaeb0207f721a05ada8e680a7"),
 }
 
 // launchCrossEntropy runs [crossEntropy] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func launchCrossEntropy[Arg1 linalg.KernelArg[float32], Arg2 linalg.KernelArg[float32], Arg3 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, losses Arg1, scores Arg2, next Arg3, weight_ float32, vocab int, n int) error {
+func launchCrossEntropy[Arg1 linalg.KernelArg[float32], Arg2 linalg.KernelArg[float32], Arg3 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, losses Arg1, p Arg2, next Arg3, weight_ float32, vocab int, n int) error {
 	call := launch.New(s, crossEntropyKernel, grid)
 	launch.Slice[float32](&call, "losses", losses)
-	launch.Slice[float32](&call, "scores", scores)
+	launch.Slice[float32](&call, "p", p)
 	launch.Slice[int32](&call, "next", next)
 	call.Scalar(support.Arg(float32(weight_)))
 	call.Scalar(support.Arg(int64(vocab)))
@@ -534,7 +437,7 @@ func launchCrossEntropy[Arg1 linalg.KernelArg[float32], Arg2 linalg.KernelArg[fl
 
 var crossEntropyKernel = &backend.Source{
 	Name: "crossEntropy_kernel", File: "crossEntropy_kernel.cl",
-	Params: support.Params{}.Slice("losses", "float", 4).Slice("scores", "float", 4).ConstSlice("next", "int", 4).Scalar("weight", "float", 4).Scalar("vocab", "long", 8).Scalar("n", "long", 8),
+	Params: support.Params{}.Slice("losses", "float", 4).Slice("p", "float", 4).ConstSlice("next", "int", 4).Scalar("weight", "float", 4).Scalar("vocab", "long", 8).Scalar("n", "long", 8),
 	Go:     support.Form(crossEntropyGo, crossEntropyPlain), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: crossEntropyPlain},
 	Text: support.Head + `/* crossEntropy, from Go */
@@ -544,52 +447,6 @@ typedef struct { __global i32 *p; i64 n; } sg_i32;
 FN sg_i32 make_sg_i32(__global i32 *p, i64 n) { sg_i32 s; s.p = p; s.n = n; return s; }
 ACCESS(g_i32, __global, i32)
 ACCESS(g_f32, __global, f32)
-FN f32 max_f32(f32 x, f32 y) {
-  return x != x ? x : y != y ? y : x == 0 && y == 0 ? (as_uint(x) >> 31 ? y : x) : x > y ? x : y;
-}
-#if defined(__OPENCL_VERSION__) && !defined(cl_khr_fp64)
-#error f32.Exp, f32.Log: needs float64, which this device does not have
-#endif
-typedef double f64;
-typedef struct { f64 r0; f64 r1; } reduceExp_f_results;
-FN f64 mad_f(CHECKER f64 x_, f64 y_, f64 z_) {
-  return fma(x_, y_, z_);
-}
-FN f64 powerOf2_f(CHECKER f64 k_) {
-  return as_double((u64)((u64)as_ulong(k_) << 52));
-}
-FN f64 expm1Poly_f(CHECKER f64 r_) {
-  f64 u_ = r_ * r_;
-  f64 p_ = mad_f(CHECK mad_f(CHECK mad_f(CHECK mad_f(CHECK 0x1.289185613a3d6p-22, u_, 0x1.a019b90d2ae7ap-16), u_, 0x1.6c16c1788bd9p-10), u_, 0x1.5555555553d63p-05), u_, 0x1.0000000000001p-01);
-  f64 q_ = mad_f(CHECK mad_f(CHECK mad_f(CHECK mad_f(CHECK 0x1.af38a9b0ec855p-26, u_, 0x1.71de0dae63bb3p-19), u_, 0x1.a01a01a7c41d5p-13), u_, 0x1.11111111109b3p-07), u_, 0x1.5555555555556p-03);
-  return mad_f(CHECK u_, mad_f(CHECK q_, r_, p_), r_);
-}
-FN reduceExp_f_results reduceExp_f(CHECKER f64 z_) {
-  f64 t_ = {0};
-  f64 s_ = {0};
-  f64 k_ = mad_f(CHECK z_, 0x1.71547652b82fep+00, 0x1.80000000003ffp+52);
-  t_ = powerOf2_f(CHECK k_);
-  k_ = k_ - 0x1.80000000003ffp+52;
-  { reduceExp_f_results r = {t_, expm1Poly_f(CHECK mad_f(CHECK k_, 0x1.8432a1b0e2634p-43, mad_f(CHECK k_, -0x1.62e42fefa4p-01, z_)))}; return r; }
-}
-FN f64 exp_f(CHECKER f64 z_) {
-  f64 t3_ = {0};
-  f64 s_ = {0};
-  { reduceExp_f_results r = reduceExp_f(CHECK z_);
-    t3_ = r.r0;
-    s_ = r.r1;
-  }
-  return mad_f(CHECK t3_, s_, t3_);
-}
-FN f32 Exp_f(CHECKER f32 x_) {
-  if (x_ > 104.0f) {
-    x_ = 104.0f;
-  }
-  if (x_ < (-104.0f)) {
-    x_ = -104.0f;
-  }
-  return (f32)exp_f(CHECK (f64)x_);
-}
 FN f32 inf_f(CHECKER_ALONE) {
   return as_float(2139095040u);
 }
@@ -608,6 +465,10 @@ FN f32 logSpecial_f(CHECKER f32 x_) {
   }
   return 0.0f;
 }
+#if defined(__OPENCL_VERSION__) && !defined(cl_khr_fp64)
+#error f32.Log: needs float64, which this device does not have
+#endif
+typedef double f64;
 typedef struct { f64 r0; f64 r1; } split_f_results;
 FN split_f_results split_f(CHECKER f64 z_, u64 least_) {
   f64 e_ = {0};
@@ -615,6 +476,9 @@ FN split_f_results split_f(CHECKER f64 z_, u64 least_) {
   u64 b_ = as_ulong(z_) - least_;
   e_ = as_double((b_ >> 52) ^ 4841369599423285248ul) - 0x1.00000000008p+52;
   { split_f_results r = {e_, as_double((b_ & 4503599627370495ul) + least_)}; return r; }
+}
+FN f64 mad_f(CHECKER f64 x_, f64 y_, f64 z_) {
+  return fma(x_, y_, z_);
 }
 FN f64 logRest_f(CHECKER f64 f_, f64 l_) {
   f64 s_ = f_ / (f_ + 2.0);
@@ -663,20 +527,14 @@ FN f32 Log_f(CHECKER f32 x_) {
   }
   return (f32)y_;
 }
-#ifdef __NVPTX__
-FN f32 div_f32(f32 x, f32 y) { return x / y; }
-#else
-#if defined(cl_khr_fp64) && !defined(__CUDACC__)
-FN f32 div_f32(f32 x, f32 y) { return (f32)((double)x / (double)y); }
-#else
-FN f32 div_f32(f32 x, f32 y) { return x / y; }
-#endif
-#endif
+FN f32 max_f32(f32 x, f32 y) {
+  return x != x ? x : y != y ? y : x == 0 && y == 0 ? (as_uint(x) >> 31 ? y : x) : x > y ? x : y;
+}
 __kernel
-void crossEntropy_kernel(__global f32 *losses_p, const ulong losses_off, const ulong losses_len, __global f32 *scores_p, const ulong scores_off, const ulong scores_len, __global const i32 *next_p, const ulong next_off, const ulong next_len, const float weight_x, const ulong vocab_x, const ulong n_x CHECKED_KERNEL) {
+void crossEntropy_kernel(__global f32 *losses_p, const ulong losses_off, const ulong losses_len, __global f32 *p_p, const ulong p_off, const ulong p_len, __global const i32 *next_p, const ulong next_off, const ulong next_len, const float weight_x, const ulong vocab_x, const ulong n_x CHECKED_KERNEL) {
   CHECKED_BEGIN
   sg_f32 losses_ = make_sg_f32(losses_p + losses_off, (i64)losses_len);
-  sg_f32 scores_ = make_sg_f32(scores_p + scores_off, (i64)scores_len);
+  sg_f32 p_ = make_sg_f32(p_p + p_off, (i64)p_len);
   sg_i32 next_ = make_sg_i32((__global i32 *)next_p + next_off, (i64)next_len);
   f32 weight_ = (f32)weight_x;
   i64 vocab_ = (i64)vocab_x;
@@ -686,36 +544,14 @@ void crossEntropy_kernel(__global f32 *losses_p, const ulong losses_off, const u
     i64 s_ = (i64)get_global_id(1);
     if (t_ < n_) {
       i64 at_ = (i64)((u64)((i64)((u64)((i64)((u64)s_ * (u64)vocab_)) * (u64)n_)) + (u64)t_);
-      i64 truth_ = (i64)LOAD(g_i32, next_.p[AT((i64)((u64)((i64)((u64)s_ * (u64)n_)) + (u64)t_), next_.n, 159)]);
-      f32 most_ = -(1 / 0.0f);
-      f32 sum_ = 0.0f;
+      i64 truth_ = (i64)((u64)((i64)LOAD(g_i32, next_.p[AT((i64)((u64)((i64)((u64)s_ * (u64)n_)) + (u64)t_), next_.n, 141)])) * (u64)n_);
+      STORE(g_f32, losses_.p[AT((i64)((u64)((i64)((u64)s_ * (u64)n_)) + (u64)t_), losses_.n, 142)], -Log_f(CHECK max_f32(LOAD(g_f32, p_.p[AT((i64)((u64)at_ + (u64)truth_), p_.n, 142)]), 0x1.b38fb8p-127f)));
+      STORE(g_f32, p_.p[AT((i64)((u64)at_ + (u64)truth_), p_.n, 143)], LOAD(g_f32, p_.p[AT((i64)((u64)at_ + (u64)truth_), p_.n, 143)]) - 1.0f);
       {
         i64 t2_ = vocab_;
         i64 i_ = (i64)0;
         for (; GO(i_ < t2_); i_ = (i64)((u64)i_ + (u64)((i64)1))) {
-          most_ = max_f32(most_, LOAD(g_f32, scores_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i_ * (u64)n_))), scores_.n, 162)]));
-        }
-      }
-      f32 right_ = LOAD(g_f32, scores_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)truth_ * (u64)n_))), scores_.n, 164)]) - most_;
-      {
-        i64 t3_ = vocab_;
-        i64 i2_ = (i64)0;
-        for (; GO(i2_ < t3_); i2_ = (i64)((u64)i2_ + (u64)((i64)1))) {
-          f32 e_ = Exp_f(CHECK LOAD(g_f32, scores_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i2_ * (u64)n_))), scores_.n, 166)]) - most_);
-          sum_ = sum_ + e_;
-          STORE(g_f32, scores_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i2_ * (u64)n_))), scores_.n, 168)], e_);
-        }
-      }
-      STORE(g_f32, losses_.p[AT((i64)((u64)((i64)((u64)s_ * (u64)n_)) + (u64)t_), losses_.n, 170)], Log_f(CHECK sum_) - right_);
-      {
-        i64 t4_ = vocab_;
-        i64 i3_ = (i64)0;
-        for (; GO(i3_ < t4_); i3_ = (i64)((u64)i3_ + (u64)((i64)1))) {
-          f32 p_ = div_f32(LOAD(g_f32, scores_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i3_ * (u64)n_))), scores_.n, 172)]), sum_);
-          if (i3_ == truth_) {
-            p_ = p_ - 1.0f;
-          }
-          STORE(g_f32, scores_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i3_ * (u64)n_))), scores_.n, 176)], p_ * weight_);
+          STORE(g_f32, p_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i_ * (u64)n_))), p_.n, 145)], LOAD(g_f32, p_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i_ * (u64)n_))), p_.n, 145)]) * weight_);
         }
       }
     }
@@ -723,7 +559,7 @@ void crossEntropy_kernel(__global f32 *losses_p, const ulong losses_off, const u
 }
 `,
 	Packed: kernelsPTX("crossEntropy_kernel"),
-	Native: nativecode.Code_crossentropy.Of("crossEntropy_kernel", "d1f4ffe67b0e004ae2749e1355e5e52f"),
+	Native: nativecode.Code_crossentropy.Of("crossEntropy_kernel", "a6b17a91463c0c21bafdc52a660a08e1"),
 }
 
 // launchMerge runs [merge] over grid. Slices and matrices are in host memory or on the device of s;
@@ -761,30 +597,30 @@ void merge_kernel(__global f32 *sum_p, const ulong sum_off, const ulong sum_len,
           {
             i64 s_ = (i64)0;
             for (; GO(s_ < count_); s_ = (i64)((u64)s_ + (u64)((i64)((u64)((i64)2) * (u64)step_)))) {
-              STORE(g_f32, parts_.p[AT((i64)((u64)((i64)((u64)s_ * (u64)n_)) + (u64)i_), parts_.n, 191)], LOAD(g_f32, parts_.p[AT((i64)((u64)((i64)((u64)s_ * (u64)n_)) + (u64)i_), parts_.n, 191)]) + LOAD(g_f32, parts_.p[AT((i64)((u64)((i64)((u64)((i64)((u64)s_ + (u64)step_)) * (u64)n_)) + (u64)i_), parts_.n, 191)]));
+              STORE(g_f32, parts_.p[AT((i64)((u64)((i64)((u64)s_ * (u64)n_)) + (u64)i_), parts_.n, 166)], LOAD(g_f32, parts_.p[AT((i64)((u64)((i64)((u64)s_ * (u64)n_)) + (u64)i_), parts_.n, 166)]) + LOAD(g_f32, parts_.p[AT((i64)((u64)((i64)((u64)((i64)((u64)s_ + (u64)step_)) * (u64)n_)) + (u64)i_), parts_.n, 166)]));
             }
           }
         }
       }
-      STORE(g_f32, sum_.p[AT(i_, sum_.n, 194)], LOAD(g_f32, parts_.p[AT(i_, parts_.n, 194)]));
+      STORE(g_f32, sum_.p[AT(i_, sum_.n, 169)], LOAD(g_f32, parts_.p[AT(i_, parts_.n, 169)]));
     }
   }
 }
 `,
 	Packed: kernelsPTX("merge_kernel"),
-	Native: nativecode.Code_merge.Of("merge_kernel", "4dc12f0c697b1da33f3cb64ee6dcf2fe"),
+	Native: nativecode.Code_merge.Of("merge_kernel", "d1fbb9f1a1171f21f928a36bfd0bba19"),
 }
 
 // launchAdamW runs [adamW] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func launchAdamW[Arg1 linalg.KernelArg[float32], Arg2 linalg.KernelArg[float32], Arg3 linalg.KernelArg[float32], Arg4 linalg.KernelArg[float32], Arg5 linalg.KernelArg[float32]](s *linalg.Session, grid backend.Grid, w Arg1, m Arg2, v Arg3, g Arg4, norm Arg5, rate_ float32, by float32, bySquare float32) error {
+func launchAdamW[Arg1 linalg.KernelArg[float32], Arg2 linalg.KernelArg[float32], Arg3 linalg.KernelArg[float32], Arg4 linalg.KernelArg[float32], Arg5 linalg.KernelArg[float32]](s *linalg.Session, grid backend.Grid, w Arg1, m Arg2, v Arg3, g Arg4, norm Arg5, rate float32, by float32, bySquare float32) error {
 	call := launch.New(s, adamWKernel, grid)
 	launch.Slice[float32](&call, "w", w)
 	launch.Slice[float32](&call, "m", m)
 	launch.Slice[float32](&call, "v", v)
 	launch.Slice[float32](&call, "g", g)
 	launch.Slice[float32](&call, "norm", norm)
-	call.Scalar(support.Arg(float32(rate_)))
+	call.Scalar(support.Arg(float32(rate)))
 	call.Scalar(support.Arg(float32(by)))
 	call.Scalar(support.Arg(float32(bySquare)))
 	return call.Launch()
@@ -831,17 +667,260 @@ void adamW_kernel(__global f32 *w_p, const ulong w_off, const ulong w_len, __glo
   {
     i64 i_ = (i64)get_global_id(0);
     if (i_ < w_.n) {
-      f32 d_ = div_f32(LOAD(g_f32, g_.p[AT(i_, g_.n, 204)]), max_f32(LOAD(g_f32, norm_.p[AT((i64)0, norm_.n, 204)]), 1.0f));
-      STORE(g_f32, m_.p[AT(i_, m_.n, 205)], fma(0x1.ccccccp-01f, LOAD(g_f32, m_.p[AT(i_, m_.n, 205)]), 0x1.99999ap-04f * d_));
-      STORE(g_f32, v_.p[AT(i_, v_.n, 206)], fma(0x1.fae148p-01f, LOAD(g_f32, v_.p[AT(i_, v_.n, 206)]), (0x1.47ae14p-07f * d_) * d_));
-      f32 step_ = div_f32(LOAD(g_f32, m_.p[AT(i_, m_.n, 207)]) * by_, ((f32)sqrt_f64((f64)(LOAD(g_f32, v_.p[AT(i_, v_.n, 207)]) * bySquare_))) + 0x1.5798eep-27f);
-      STORE(g_f32, w_.p[AT(i_, w_.n, 208)], LOAD(g_f32, w_.p[AT(i_, w_.n, 208)]) - (rate_ * fma(0x1.99999ap-04f, LOAD(g_f32, w_.p[AT(i_, w_.n, 208)]), step_)));
+      f32 d_ = div_f32(LOAD(g_f32, g_.p[AT(i_, g_.n, 179)]), max_f32(LOAD(g_f32, norm_.p[AT((i64)0, norm_.n, 179)]), 1.0f));
+      STORE(g_f32, m_.p[AT(i_, m_.n, 180)], fma(0x1.ccccccp-01f, LOAD(g_f32, m_.p[AT(i_, m_.n, 180)]), 0x1.99999ap-04f * d_));
+      STORE(g_f32, v_.p[AT(i_, v_.n, 181)], fma(0x1.fae148p-01f, LOAD(g_f32, v_.p[AT(i_, v_.n, 181)]), (0x1.47ae14p-07f * d_) * d_));
+      f32 step_ = div_f32(LOAD(g_f32, m_.p[AT(i_, m_.n, 182)]) * by_, ((f32)sqrt_f64((f64)(LOAD(g_f32, v_.p[AT(i_, v_.n, 182)]) * bySquare_))) + 0x1.5798eep-27f);
+      STORE(g_f32, w_.p[AT(i_, w_.n, 183)], LOAD(g_f32, w_.p[AT(i_, w_.n, 183)]) - (rate_ * fma(0x1.99999ap-04f, LOAD(g_f32, w_.p[AT(i_, w_.n, 183)]), step_)));
     }
   }
 }
 `,
 	Packed: kernelsPTX("adamW_kernel"),
-	Native: nativecode.Code_adamw.Of("adamW_kernel", "a14178e36e0dd84fc67d639ca892d245"),
+	Native: nativecode.Code_adamw.Of("adamW_kernel", "a8b50872b0a87538533973a49a8edf1c"),
+}
+
+// launchQuantize makes z [quantize] of the inputs, element by element, as launch.Map has it.
+func launchQuantize[Arg1 linalg.KernelArg[int8], Arg2 linalg.MapArg[float32], Arg3 linalg.MapArg[float32]](s *linalg.Session, z Arg1, x Arg2, most Arg3) error {
+	call := launch.NewMap(s, quantizeKernel, "main.quantize")
+	launch.Result[int8](&call, z)
+	launch.Input[float32](&call, x)
+	launch.Input[float32](&call, most)
+	return call.Launch()
+}
+
+var quantizeKernel = &backend.Source{
+	Name: "quantize_kernel", File: "quantize_kernel.cl",
+	Params: support.Params{}.Matrix("z", "char", 1).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4).ConstMatrix("x2", "float", 4).Scalar("x2All", "float", 4),
+	Map:    true,
+	Go:     support.Form(support.Map2(gpu_quantize), support.Map2(quantize)), Fresh: kernelsFresh,
+	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: support.Map2(quantize)},
+	Text: support.Head + `/* quantize, from Go */
+typedef struct { __global i8 *p; i64 n; } sg_i8;
+FN sg_i8 make_sg_i8(__global i8 *p, i64 n) { sg_i8 s; s.p = p; s.n = n; return s; }
+typedef struct { sg_i8 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
+typedef struct { __global f32 *p; i64 n; } sg_f32;
+FN sg_f32 make_sg_f32(__global f32 *p, i64 n) { sg_f32 s; s.p = p; s.n = n; return s; }
+typedef struct { sg_f32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t2;
+ACCESS(g_f32, __global, f32)
+ACCESS(g_i8, __global, i8)
+FN i8 i8_of_f32(f32 x) {
+  return x != x ? (i8)0 : x >= 0x1p7f ? (i8)(((u64)1 << 7) - 1) : x <= -0x1p7f ? (i8)((u64)1 << 7) : (i8)x;
+}
+FN f32 withSign_f(CHECKER f32 x_, f32 s_) {
+  return as_float(as_uint(x_) | (as_uint(s_) & 2147483648u));
+}
+FN f32 RoundToEven_f(CHECKER f32 x_) {
+  f32 z_ = as_float(as_uint(x_) & ~2147483648u);
+  if (!(z_ < 0x1p+23f)) {
+    return x_;
+  }
+  return withSign_f(CHECK (z_ + 0x1p+23f) - 0x1p+23f, x_);
+}
+#ifdef __NVPTX__
+FN f32 div_f32(f32 x, f32 y) { return x / y; }
+#else
+#if defined(cl_khr_fp64) && !defined(__CUDACC__)
+FN f32 div_f32(f32 x, f32 y) { return (f32)((double)x / (double)y); }
+#else
+FN f32 div_f32(f32 x, f32 y) { return x / y; }
+#endif
+#endif
+FN i8 quantize_f(CHECKER f32 x_, f32 most_) {
+  return i8_of_f32(RoundToEven_f(CHECK div_f32(x_, most_) * 127.0f));
+}
+__kernel
+void quantize_kernel(__global i8 *z_p, const ulong z_off, const ulong z_rows, const ulong z_cols, const ulong z_stride, __global const f32 *x1_p, const ulong x1_off, const ulong x1_rows, const ulong x1_cols, const ulong x1_stride, const float x1All_x, __global const f32 *x2_p, const ulong x2_off, const ulong x2_rows, const ulong x2_cols, const ulong x2_stride, const float x2All_x CHECKED_KERNEL) {
+  CHECKED_BEGIN
+  Matrix_t z_; z_.Data_ = make_sg_i8(z_p + z_off, (i64)(z_rows == 0 ? 0 : (z_rows - 1) * z_stride + z_cols)); z_.Rows_ = (i64)z_rows; z_.Cols_ = (i64)z_cols; z_.Stride_ = (i64)z_stride;
+  Matrix_t2 x1_; x1_.Data_ = make_sg_f32((__global f32 *)x1_p + x1_off, (i64)(x1_rows == 0 ? 0 : (x1_rows - 1) * x1_stride + x1_cols)); x1_.Rows_ = (i64)x1_rows; x1_.Cols_ = (i64)x1_cols; x1_.Stride_ = (i64)x1_stride;
+  f32 x1All_ = (f32)x1All_x;
+  Matrix_t2 x2_; x2_.Data_ = make_sg_f32((__global f32 *)x2_p + x2_off, (i64)(x2_rows == 0 ? 0 : (x2_rows - 1) * x2_stride + x2_cols)); x2_.Rows_ = (i64)x2_rows; x2_.Cols_ = (i64)x2_cols; x2_.Stride_ = (i64)x2_stride;
+  f32 x2All_ = (f32)x2All_x;
+  {
+    i64 i_ = (i64)get_global_id(1);
+    for (; GO(i_ < z_.Rows_); i_ = (i64)((u64)i_ + (u64)((i64)get_global_size(1)))) {
+      {
+        i64 begin_ = (i64)((u64)((i64)get_group_id(0)) * (u64)((i64)1024));
+        for (; GO(begin_ < z_.Cols_); begin_ = (i64)((u64)begin_ + (u64)((i64)((u64)((i64)get_num_groups(0)) * (u64)((i64)1024))))) {
+          i64 end_ = (i64)((u64)begin_ + (u64)((i64)1024));
+          if (end_ > z_.Cols_) {
+            end_ = z_.Cols_;
+          }
+          i64 t_ = (i64)((u64)i_ * (u64)z_.Stride_);
+          sg_i8 t2_ = z_.Data_;
+          sg_i8 row_ = make_sg_i8(make_sg_i8(t2_.p + CUT(t_, t2_.n, t2_.n, 35), t2_.n - t_).p + CUT(0, end_, make_sg_i8(t2_.p + CUT(t_, t2_.n, t2_.n, 35), t2_.n - t_).n, 35), end_ - 0);
+          sg_f32 row1_ = make_sg_f32(x1_.Data_.p + CUT(0, ((i64)0), x1_.Data_.n, 36), ((i64)0) - 0);
+          f32 e1All_ = x1All_;
+          if (x1_.Cols_ == z_.Cols_) {
+            i64 t3_ = (i64)((u64)i_ * (u64)x1_.Stride_);
+            sg_f32 t4_ = x1_.Data_;
+            row1_ = make_sg_f32(make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 38), t4_.n - t3_).p + CUT(0, end_, make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 38), t4_.n - t3_).n, 38), end_ - 0);
+          } else if (x1_.Rows_ > ((i64)0)) {
+            e1All_ = LOAD(g_f32, x1_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x1_.Rows_, 40) * (u64)x1_.Stride_)) + (u64)COLUMN((i64)0, x1_.Cols_, 40))]);
+          }
+          sg_f32 row2_ = make_sg_f32(x2_.Data_.p + CUT(0, ((i64)0), x2_.Data_.n, 42), ((i64)0) - 0);
+          f32 e2All_ = x2All_;
+          if (x2_.Cols_ == z_.Cols_) {
+            i64 t5_ = (i64)((u64)i_ * (u64)x2_.Stride_);
+            sg_f32 t6_ = x2_.Data_;
+            row2_ = make_sg_f32(make_sg_f32(t6_.p + CUT(t5_, t6_.n, t6_.n, 44), t6_.n - t5_).p + CUT(0, end_, make_sg_f32(t6_.p + CUT(t5_, t6_.n, t6_.n, 44), t6_.n - t5_).n, 44), end_ - 0);
+          } else if (x2_.Rows_ > ((i64)0)) {
+            e2All_ = LOAD(g_f32, x2_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x2_.Rows_, 46) * (u64)x2_.Stride_)) + (u64)COLUMN((i64)0, x2_.Cols_, 46))]);
+          }
+          {
+            i64 j_ = (i64)((u64)begin_ + (u64)((i64)get_local_id(0)));
+            for (; GO(j_ < end_); j_ = (i64)((u64)j_ + (u64)((i64)get_local_size(0)))) {
+              f32 e1_ = e1All_;
+              if (row1_.n >= end_) {
+                e1_ = LOAD(g_f32, row1_.p[AT(j_, row1_.n, 51)]);
+              }
+              f32 e2_ = e2All_;
+              if (row2_.n >= end_) {
+                e2_ = LOAD(g_f32, row2_.p[AT(j_, row2_.n, 55)]);
+              }
+              STORE(g_i8, row_.p[AT(j_, row_.n, 57)], quantize_f(CHECK e1_, e2_));
+            }
+          }
+        }
+      }
+    }
+  }
+}
+`,
+	Packed: kernelsPTX("quantize_kernel"),
+	Native: nativecode.Code_quantize.Of("quantize_kernel", "f6cf72223c73b00b6e9d54499b4a88a0"),
+}
+
+// launchRescale makes z [rescale] of the inputs, element by element, as launch.Map has it.
+func launchRescale[Arg1 linalg.KernelArg[float32], Arg2 linalg.MapArg[float32], Arg3 linalg.MapArg[int32], Arg4 linalg.MapArg[float32], Arg5 linalg.MapArg[float32]](s *linalg.Session, z Arg1, y Arg2, sum Arg3, byRow Arg4, byColumn Arg5) error {
+	call := launch.NewMap(s, rescaleKernel, "main.rescale")
+	launch.Result[float32](&call, z)
+	launch.Input[float32](&call, y)
+	launch.Input[int32](&call, sum)
+	launch.Input[float32](&call, byRow)
+	launch.Input[float32](&call, byColumn)
+	return call.Launch()
+}
+
+var rescaleKernel = &backend.Source{
+	Name: "rescale_kernel", File: "rescale_kernel.cl",
+	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4).ConstMatrix("x2", "int", 4).Scalar("x2All", "uint", 4).ConstMatrix("x3", "float", 4).Scalar("x3All", "float", 4).ConstMatrix("x4", "float", 4).Scalar("x4All", "float", 4),
+	Map:    true,
+	Go:     support.Form(support.Map4(gpu_rescale), support.Map4(rescale)), Fresh: kernelsFresh,
+	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: support.Map4(rescale)},
+	Text: support.Head + `/* rescale, from Go */
+typedef struct { __global f32 *p; i64 n; } sg_f32;
+FN sg_f32 make_sg_f32(__global f32 *p, i64 n) { sg_f32 s; s.p = p; s.n = n; return s; }
+typedef struct { sg_f32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
+typedef struct { __global i32 *p; i64 n; } sg_i32;
+FN sg_i32 make_sg_i32(__global i32 *p, i64 n) { sg_i32 s; s.p = p; s.n = n; return s; }
+typedef struct { sg_i32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t2;
+ACCESS(g_f32, __global, f32)
+ACCESS(g_i32, __global, i32)
+#ifdef __NVPTX__
+FN f32 div_f32(f32 x, f32 y) { return x / y; }
+#else
+#if defined(cl_khr_fp64) && !defined(__CUDACC__)
+FN f32 div_f32(f32 x, f32 y) { return (f32)((double)x / (double)y); }
+#else
+FN f32 div_f32(f32 x, f32 y) { return x / y; }
+#endif
+#endif
+FN f32 rescale_f(CHECKER f32 y_, i32 sum_, f32 byRow_, f32 byColumn_) {
+  return y_ + ((((f32)sum_) * div_f32(byRow_, 127.0f)) * div_f32(byColumn_, 127.0f));
+}
+__kernel
+void rescale_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, const ulong z_cols, const ulong z_stride, __global const f32 *x1_p, const ulong x1_off, const ulong x1_rows, const ulong x1_cols, const ulong x1_stride, const float x1All_x, __global const i32 *x2_p, const ulong x2_off, const ulong x2_rows, const ulong x2_cols, const ulong x2_stride, const uint x2All_x, __global const f32 *x3_p, const ulong x3_off, const ulong x3_rows, const ulong x3_cols, const ulong x3_stride, const float x3All_x, __global const f32 *x4_p, const ulong x4_off, const ulong x4_rows, const ulong x4_cols, const ulong x4_stride, const float x4All_x CHECKED_KERNEL) {
+  CHECKED_BEGIN
+  Matrix_t z_; z_.Data_ = make_sg_f32(z_p + z_off, (i64)(z_rows == 0 ? 0 : (z_rows - 1) * z_stride + z_cols)); z_.Rows_ = (i64)z_rows; z_.Cols_ = (i64)z_cols; z_.Stride_ = (i64)z_stride;
+  Matrix_t x1_; x1_.Data_ = make_sg_f32((__global f32 *)x1_p + x1_off, (i64)(x1_rows == 0 ? 0 : (x1_rows - 1) * x1_stride + x1_cols)); x1_.Rows_ = (i64)x1_rows; x1_.Cols_ = (i64)x1_cols; x1_.Stride_ = (i64)x1_stride;
+  f32 x1All_ = (f32)x1All_x;
+  Matrix_t2 x2_; x2_.Data_ = make_sg_i32((__global i32 *)x2_p + x2_off, (i64)(x2_rows == 0 ? 0 : (x2_rows - 1) * x2_stride + x2_cols)); x2_.Rows_ = (i64)x2_rows; x2_.Cols_ = (i64)x2_cols; x2_.Stride_ = (i64)x2_stride;
+  i32 x2All_ = (i32)x2All_x;
+  Matrix_t x3_; x3_.Data_ = make_sg_f32((__global f32 *)x3_p + x3_off, (i64)(x3_rows == 0 ? 0 : (x3_rows - 1) * x3_stride + x3_cols)); x3_.Rows_ = (i64)x3_rows; x3_.Cols_ = (i64)x3_cols; x3_.Stride_ = (i64)x3_stride;
+  f32 x3All_ = (f32)x3All_x;
+  Matrix_t x4_; x4_.Data_ = make_sg_f32((__global f32 *)x4_p + x4_off, (i64)(x4_rows == 0 ? 0 : (x4_rows - 1) * x4_stride + x4_cols)); x4_.Rows_ = (i64)x4_rows; x4_.Cols_ = (i64)x4_cols; x4_.Stride_ = (i64)x4_stride;
+  f32 x4All_ = (f32)x4All_x;
+  {
+    i64 i_ = (i64)get_global_id(1);
+    for (; GO(i_ < z_.Rows_); i_ = (i64)((u64)i_ + (u64)((i64)get_global_size(1)))) {
+      {
+        i64 begin_ = (i64)((u64)((i64)get_group_id(0)) * (u64)((i64)1024));
+        for (; GO(begin_ < z_.Cols_); begin_ = (i64)((u64)begin_ + (u64)((i64)((u64)((i64)get_num_groups(0)) * (u64)((i64)1024))))) {
+          i64 end_ = (i64)((u64)begin_ + (u64)((i64)1024));
+          if (end_ > z_.Cols_) {
+            end_ = z_.Cols_;
+          }
+          i64 t_ = (i64)((u64)i_ * (u64)z_.Stride_);
+          sg_f32 t2_ = z_.Data_;
+          sg_f32 row_ = make_sg_f32(make_sg_f32(t2_.p + CUT(t_, t2_.n, t2_.n, 40), t2_.n - t_).p + CUT(0, end_, make_sg_f32(t2_.p + CUT(t_, t2_.n, t2_.n, 40), t2_.n - t_).n, 40), end_ - 0);
+          sg_f32 row1_ = make_sg_f32(x1_.Data_.p + CUT(0, ((i64)0), x1_.Data_.n, 41), ((i64)0) - 0);
+          f32 e1All_ = x1All_;
+          if (x1_.Cols_ == z_.Cols_) {
+            i64 t3_ = (i64)((u64)i_ * (u64)x1_.Stride_);
+            sg_f32 t4_ = x1_.Data_;
+            row1_ = make_sg_f32(make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 43), t4_.n - t3_).p + CUT(0, end_, make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 43), t4_.n - t3_).n, 43), end_ - 0);
+          } else if (x1_.Rows_ > ((i64)0)) {
+            e1All_ = LOAD(g_f32, x1_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x1_.Rows_, 45) * (u64)x1_.Stride_)) + (u64)COLUMN((i64)0, x1_.Cols_, 45))]);
+          }
+          sg_i32 row2_ = make_sg_i32(x2_.Data_.p + CUT(0, ((i64)0), x2_.Data_.n, 47), ((i64)0) - 0);
+          i32 e2All_ = x2All_;
+          if (x2_.Cols_ == z_.Cols_) {
+            i64 t5_ = (i64)((u64)i_ * (u64)x2_.Stride_);
+            sg_i32 t6_ = x2_.Data_;
+            row2_ = make_sg_i32(make_sg_i32(t6_.p + CUT(t5_, t6_.n, t6_.n, 49), t6_.n - t5_).p + CUT(0, end_, make_sg_i32(t6_.p + CUT(t5_, t6_.n, t6_.n, 49), t6_.n - t5_).n, 49), end_ - 0);
+          } else if (x2_.Rows_ > ((i64)0)) {
+            e2All_ = LOAD(g_i32, x2_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x2_.Rows_, 51) * (u64)x2_.Stride_)) + (u64)COLUMN((i64)0, x2_.Cols_, 51))]);
+          }
+          sg_f32 row3_ = make_sg_f32(x3_.Data_.p + CUT(0, ((i64)0), x3_.Data_.n, 53), ((i64)0) - 0);
+          f32 e3All_ = x3All_;
+          if (x3_.Cols_ == z_.Cols_) {
+            i64 t7_ = (i64)((u64)i_ * (u64)x3_.Stride_);
+            sg_f32 t8_ = x3_.Data_;
+            row3_ = make_sg_f32(make_sg_f32(t8_.p + CUT(t7_, t8_.n, t8_.n, 55), t8_.n - t7_).p + CUT(0, end_, make_sg_f32(t8_.p + CUT(t7_, t8_.n, t8_.n, 55), t8_.n - t7_).n, 55), end_ - 0);
+          } else if (x3_.Rows_ > ((i64)0)) {
+            e3All_ = LOAD(g_f32, x3_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x3_.Rows_, 57) * (u64)x3_.Stride_)) + (u64)COLUMN((i64)0, x3_.Cols_, 57))]);
+          }
+          sg_f32 row4_ = make_sg_f32(x4_.Data_.p + CUT(0, ((i64)0), x4_.Data_.n, 59), ((i64)0) - 0);
+          f32 e4All_ = x4All_;
+          if (x4_.Cols_ == z_.Cols_) {
+            i64 t9_ = (i64)((u64)i_ * (u64)x4_.Stride_);
+            sg_f32 t10_ = x4_.Data_;
+            row4_ = make_sg_f32(make_sg_f32(t10_.p + CUT(t9_, t10_.n, t10_.n, 61), t10_.n - t9_).p + CUT(0, end_, make_sg_f32(t10_.p + CUT(t9_, t10_.n, t10_.n, 61), t10_.n - t9_).n, 61), end_ - 0);
+          } else if (x4_.Rows_ > ((i64)0)) {
+            e4All_ = LOAD(g_f32, x4_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x4_.Rows_, 63) * (u64)x4_.Stride_)) + (u64)COLUMN((i64)0, x4_.Cols_, 63))]);
+          }
+          {
+            i64 j_ = (i64)((u64)begin_ + (u64)((i64)get_local_id(0)));
+            for (; GO(j_ < end_); j_ = (i64)((u64)j_ + (u64)((i64)get_local_size(0)))) {
+              f32 e1_ = e1All_;
+              if (row1_.n >= end_) {
+                e1_ = LOAD(g_f32, row1_.p[AT(j_, row1_.n, 68)]);
+              }
+              i32 e2_ = e2All_;
+              if (row2_.n >= end_) {
+                e2_ = LOAD(g_i32, row2_.p[AT(j_, row2_.n, 72)]);
+              }
+              f32 e3_ = e3All_;
+              if (row3_.n >= end_) {
+                e3_ = LOAD(g_f32, row3_.p[AT(j_, row3_.n, 76)]);
+              }
+              f32 e4_ = e4All_;
+              if (row4_.n >= end_) {
+                e4_ = LOAD(g_f32, row4_.p[AT(j_, row4_.n, 80)]);
+              }
+              STORE(g_f32, row_.p[AT(j_, row_.n, 82)], rescale_f(CHECK e1_, e2_, e3_, e4_));
+            }
+          }
+        }
+      }
+    }
+  }
+}
+`,
+	Packed: kernelsPTX("rescale_kernel"),
+	Native: nativecode.Code_rescale.Of("rescale_kernel", "7297f717cb929205c8c239d70565de57"),
 }
 
 // launchGelu makes z [gelu] of the inputs, element by element, as launch.Map has it.
@@ -941,24 +1020,24 @@ void gelu_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, const
           }
           i64 t_ = (i64)((u64)i_ * (u64)z_.Stride_);
           sg_f32 t2_ = z_.Data_;
-          sg_f32 row_ = make_sg_f32(make_sg_f32(t2_.p + CUT(t_, t2_.n, t2_.n, 148), t2_.n - t_).p + CUT(0, end_, make_sg_f32(t2_.p + CUT(t_, t2_.n, t2_.n, 148), t2_.n - t_).n, 148), end_ - 0);
-          sg_f32 row1_ = make_sg_f32(x1_.Data_.p + CUT(0, ((i64)0), x1_.Data_.n, 149), ((i64)0) - 0);
+          sg_f32 row_ = make_sg_f32(make_sg_f32(t2_.p + CUT(t_, t2_.n, t2_.n, 134), t2_.n - t_).p + CUT(0, end_, make_sg_f32(t2_.p + CUT(t_, t2_.n, t2_.n, 134), t2_.n - t_).n, 134), end_ - 0);
+          sg_f32 row1_ = make_sg_f32(x1_.Data_.p + CUT(0, ((i64)0), x1_.Data_.n, 135), ((i64)0) - 0);
           f32 e1All_ = x1All_;
           if (x1_.Cols_ == z_.Cols_) {
             i64 t3_ = (i64)((u64)i_ * (u64)x1_.Stride_);
             sg_f32 t4_ = x1_.Data_;
-            row1_ = make_sg_f32(make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 151), t4_.n - t3_).p + CUT(0, end_, make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 151), t4_.n - t3_).n, 151), end_ - 0);
+            row1_ = make_sg_f32(make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 137), t4_.n - t3_).p + CUT(0, end_, make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 137), t4_.n - t3_).n, 137), end_ - 0);
           } else if (x1_.Rows_ > ((i64)0)) {
-            e1All_ = LOAD(g_f32, x1_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x1_.Rows_, 153) * (u64)x1_.Stride_)) + (u64)COLUMN((i64)0, x1_.Cols_, 153))]);
+            e1All_ = LOAD(g_f32, x1_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x1_.Rows_, 139) * (u64)x1_.Stride_)) + (u64)COLUMN((i64)0, x1_.Cols_, 139))]);
           }
           {
             i64 j_ = (i64)((u64)begin_ + (u64)((i64)get_local_id(0)));
             for (; GO(j_ < end_); j_ = (i64)((u64)j_ + (u64)((i64)get_local_size(0)))) {
               f32 e1_ = e1All_;
               if (row1_.n >= end_) {
-                e1_ = LOAD(g_f32, row1_.p[AT(j_, row1_.n, 158)]);
+                e1_ = LOAD(g_f32, row1_.p[AT(j_, row1_.n, 144)]);
               }
-              STORE(g_f32, row_.p[AT(j_, row_.n, 160)], gelu_f(CHECK e1_));
+              STORE(g_f32, row_.p[AT(j_, row_.n, 146)], gelu_f(CHECK e1_));
             }
           }
         }
@@ -968,7 +1047,7 @@ void gelu_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, const
 }
 `,
 	Packed: kernelsPTX("gelu_kernel"),
-	Native: nativecode.Code_gelu.Of("gelu_kernel", "d8e46c69af53c0343b7895b5fb7ae185"),
+	Native: nativecode.Code_gelu.Of("gelu_kernel", "60339e3d60ff6bff18619e5d2049142f"),
 }
 
 // launchGeluBack makes z [geluBack] of the inputs, element by element, as launch.Map has it.
@@ -1072,37 +1151,37 @@ void geluBack_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, c
           }
           i64 t_ = (i64)((u64)i_ * (u64)z_.Stride_);
           sg_f32 t2_ = z_.Data_;
-          sg_f32 row_ = make_sg_f32(make_sg_f32(t2_.p + CUT(t_, t2_.n, t2_.n, 153), t2_.n - t_).p + CUT(0, end_, make_sg_f32(t2_.p + CUT(t_, t2_.n, t2_.n, 153), t2_.n - t_).n, 153), end_ - 0);
-          sg_f32 row1_ = make_sg_f32(x1_.Data_.p + CUT(0, ((i64)0), x1_.Data_.n, 154), ((i64)0) - 0);
+          sg_f32 row_ = make_sg_f32(make_sg_f32(t2_.p + CUT(t_, t2_.n, t2_.n, 137), t2_.n - t_).p + CUT(0, end_, make_sg_f32(t2_.p + CUT(t_, t2_.n, t2_.n, 137), t2_.n - t_).n, 137), end_ - 0);
+          sg_f32 row1_ = make_sg_f32(x1_.Data_.p + CUT(0, ((i64)0), x1_.Data_.n, 138), ((i64)0) - 0);
           f32 e1All_ = x1All_;
           if (x1_.Cols_ == z_.Cols_) {
             i64 t3_ = (i64)((u64)i_ * (u64)x1_.Stride_);
             sg_f32 t4_ = x1_.Data_;
-            row1_ = make_sg_f32(make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 156), t4_.n - t3_).p + CUT(0, end_, make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 156), t4_.n - t3_).n, 156), end_ - 0);
+            row1_ = make_sg_f32(make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 140), t4_.n - t3_).p + CUT(0, end_, make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 140), t4_.n - t3_).n, 140), end_ - 0);
           } else if (x1_.Rows_ > ((i64)0)) {
-            e1All_ = LOAD(g_f32, x1_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x1_.Rows_, 158) * (u64)x1_.Stride_)) + (u64)COLUMN((i64)0, x1_.Cols_, 158))]);
+            e1All_ = LOAD(g_f32, x1_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x1_.Rows_, 142) * (u64)x1_.Stride_)) + (u64)COLUMN((i64)0, x1_.Cols_, 142))]);
           }
-          sg_f32 row2_ = make_sg_f32(x2_.Data_.p + CUT(0, ((i64)0), x2_.Data_.n, 160), ((i64)0) - 0);
+          sg_f32 row2_ = make_sg_f32(x2_.Data_.p + CUT(0, ((i64)0), x2_.Data_.n, 144), ((i64)0) - 0);
           f32 e2All_ = x2All_;
           if (x2_.Cols_ == z_.Cols_) {
             i64 t5_ = (i64)((u64)i_ * (u64)x2_.Stride_);
             sg_f32 t6_ = x2_.Data_;
-            row2_ = make_sg_f32(make_sg_f32(t6_.p + CUT(t5_, t6_.n, t6_.n, 162), t6_.n - t5_).p + CUT(0, end_, make_sg_f32(t6_.p + CUT(t5_, t6_.n, t6_.n, 162), t6_.n - t5_).n, 162), end_ - 0);
+            row2_ = make_sg_f32(make_sg_f32(t6_.p + CUT(t5_, t6_.n, t6_.n, 146), t6_.n - t5_).p + CUT(0, end_, make_sg_f32(t6_.p + CUT(t5_, t6_.n, t6_.n, 146), t6_.n - t5_).n, 146), end_ - 0);
           } else if (x2_.Rows_ > ((i64)0)) {
-            e2All_ = LOAD(g_f32, x2_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x2_.Rows_, 164) * (u64)x2_.Stride_)) + (u64)COLUMN((i64)0, x2_.Cols_, 164))]);
+            e2All_ = LOAD(g_f32, x2_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x2_.Rows_, 148) * (u64)x2_.Stride_)) + (u64)COLUMN((i64)0, x2_.Cols_, 148))]);
           }
           {
             i64 j_ = (i64)((u64)begin_ + (u64)((i64)get_local_id(0)));
             for (; GO(j_ < end_); j_ = (i64)((u64)j_ + (u64)((i64)get_local_size(0)))) {
               f32 e1_ = e1All_;
               if (row1_.n >= end_) {
-                e1_ = LOAD(g_f32, row1_.p[AT(j_, row1_.n, 169)]);
+                e1_ = LOAD(g_f32, row1_.p[AT(j_, row1_.n, 153)]);
               }
               f32 e2_ = e2All_;
               if (row2_.n >= end_) {
-                e2_ = LOAD(g_f32, row2_.p[AT(j_, row2_.n, 173)]);
+                e2_ = LOAD(g_f32, row2_.p[AT(j_, row2_.n, 157)]);
               }
-              STORE(g_f32, row_.p[AT(j_, row_.n, 175)], geluBack_f(CHECK e1_, e2_));
+              STORE(g_f32, row_.p[AT(j_, row_.n, 159)], geluBack_f(CHECK e1_, e2_));
             }
           }
         }
@@ -1112,7 +1191,192 @@ void geluBack_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, c
 }
 `,
 	Packed: kernelsPTX("geluBack_kernel"),
-	Native: nativecode.Code_geluback.Of("geluBack_kernel", "e3576cd2d6ed99d8b58e121714e7fde5"),
+	Native: nativecode.Code_geluback.Of("geluBack_kernel", "0fd3d8684f1d8d8fe0699948e0f6287c"),
+}
+
+// launchChance makes z [chance] of the inputs, element by element, as launch.Map has it.
+func launchChance[Arg1 linalg.KernelArg[float32], Arg2 linalg.MapArg[float32], Arg3 linalg.MapArg[float32], Arg4 linalg.MapArg[float32]](s *linalg.Session, z Arg1, score Arg2, luck Arg3, temperature Arg4) error {
+	call := launch.NewMap(s, chanceKernel, "main.chance")
+	launch.Result[float32](&call, z)
+	launch.Input[float32](&call, score)
+	launch.Input[float32](&call, luck)
+	launch.Input[float32](&call, temperature)
+	return call.Launch()
+}
+
+var chanceKernel = &backend.Source{
+	Name: "chance_kernel", File: "chance_kernel.cl",
+	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4).ConstMatrix("x2", "float", 4).Scalar("x2All", "float", 4).ConstMatrix("x3", "float", 4).Scalar("x3All", "float", 4),
+	Map:    true,
+	Go:     support.Form(support.Map3(gpu_chance), support.Map3(chance)), Fresh: kernelsFresh,
+	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: support.Map3(chance)},
+	Text: support.Head + `/* chance, from Go */
+typedef struct { __global f32 *p; i64 n; } sg_f32;
+FN sg_f32 make_sg_f32(__global f32 *p, i64 n) { sg_f32 s; s.p = p; s.n = n; return s; }
+typedef struct { sg_f32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
+ACCESS(g_f32, __global, f32)
+FN f32 inf_f(CHECKER_ALONE) {
+  return as_float(2139095040u);
+}
+FN f32 nan_f(CHECKER_ALONE) {
+  return as_float(2143289344u);
+}
+FN f32 logSpecial_f(CHECKER f32 x_) {
+  {
+    if (x_ == 0.0f) {
+      return -inf_f(CHECK_ALONE);
+    } else if (x_ < 0.0f) {
+      return nan_f(CHECK_ALONE);
+    } else if ((x_ > 0x1.fffffep+127f) || (x_ != x_)) {
+      return x_;
+    }
+  }
+  return 0.0f;
+}
+#if defined(__OPENCL_VERSION__) && !defined(cl_khr_fp64)
+#error f32.Log: needs float64, which this device does not have
+#endif
+typedef double f64;
+typedef struct { f64 r0; f64 r1; } split_f_results;
+FN split_f_results split_f(CHECKER f64 z_, u64 least_) {
+  f64 e_ = {0};
+  f64 m_ = {0};
+  u64 b_ = as_ulong(z_) - least_;
+  e_ = as_double((b_ >> 52) ^ 4841369599423285248ul) - 0x1.00000000008p+52;
+  { split_f_results r = {e_, as_double((b_ & 4503599627370495ul) + least_)}; return r; }
+}
+FN f64 mad_f(CHECKER f64 x_, f64 y_, f64 z_) {
+  return fma(x_, y_, z_);
+}
+FN f64 logRest_f(CHECKER f64 f_, f64 l_) {
+  f64 s_ = f_ / (f_ + 2.0);
+  f64 u_ = s_ * s_;
+  f64 w_ = u_ * u_;
+  f64 p_ = mad_f(CHECK mad_f(CHECK mad_f(CHECK 0x1.2b5a8aca255fdp-03, w_, 0x1.7462b61242bb4p-03), w_, 0x1.2492492df5266p-02), w_, 0x1.5555555555558p-01);
+  p_ = mad_f(CHECK mad_f(CHECK mad_f(CHECK 0x1.39fe31c77715cp-03, w_, 0x1.c71c62e0922bcp-03), w_, 0x1.99999999952bfp-02), u_, p_);
+  f64 h_ = (f_ / 2.0) * f_;
+  return h_ - mad_f(CHECK s_, mad_f(CHECK u_, p_, h_), l_);
+}
+FN f64 logSum_f(CHECKER f64 e_, f64 f_, f64 l_) {
+  return mad_f(CHECK e_, 0x1.62e42fefa38p-01, f_ - logRest_f(CHECK f_, mad_f(CHECK e_, 0x1.ef35793c7673p-45, mad_f(CHECK -f_, l_, l_))));
+}
+FN f64 log_f(CHECKER f64 z_) {
+  f64 e_ = {0};
+  f64 m_ = {0};
+  { split_f_results r = split_f(CHECK z_, 4604544271217802189ul);
+    e_ = r.r0;
+    m_ = r.r1;
+  }
+  return logSum_f(CHECK e_, m_ - 1.0, 0.0);
+}
+FN u8 middle_f(CHECKER f64 y_) {
+  return (((as_ulong(y_) + 8ul) >> 4) & 33554431ul) == 16777216ul;
+}
+FN f32 Log_f(CHECKER f32 x_) {
+  if (!((x_ > 0.0f) && (x_ <= 0x1.fffffep+127f))) {
+    return logSpecial_f(CHECK x_);
+  }
+  f64 y_ = log_f(CHECK (f64)x_);
+  if (middle_f(CHECK y_)) {
+    {
+      u32 t_ = as_uint(x_);
+      if (t_ == 1010908474u) {
+        return -0x1.1c2b1ep+02f;
+      } else if (t_ == 1092063211u) {
+        return 0x1.1fcbcep+01f;
+      } else if (t_ == 1281189285u) {
+        return 0x1.1e0696p+04f;
+      } else if (t_ == 1708691667u) {
+        return 0x1.a9a3f2p+05f;
+      } else if (t_ == 1865525484u) {
+        return 0x1.08b512p+06f;
+      }
+    }
+  }
+  return (f32)y_;
+}
+FN f32 max_f32(f32 x, f32 y) {
+  return x != x ? x : y != y ? y : x == 0 && y == 0 ? (as_uint(x) >> 31 ? y : x) : x > y ? x : y;
+}
+FN f32 chance_f(CHECKER f32 score_, f32 luck_, f32 temperature_) {
+  return score_ - (temperature_ * Log_f(CHECK -Log_f(CHECK max_f32(luck_, 0x1.4484cp-100f))));
+}
+__kernel
+void chance_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, const ulong z_cols, const ulong z_stride, __global const f32 *x1_p, const ulong x1_off, const ulong x1_rows, const ulong x1_cols, const ulong x1_stride, const float x1All_x, __global const f32 *x2_p, const ulong x2_off, const ulong x2_rows, const ulong x2_cols, const ulong x2_stride, const float x2All_x, __global const f32 *x3_p, const ulong x3_off, const ulong x3_rows, const ulong x3_cols, const ulong x3_stride, const float x3All_x CHECKED_KERNEL) {
+  CHECKED_BEGIN
+  Matrix_t z_; z_.Data_ = make_sg_f32(z_p + z_off, (i64)(z_rows == 0 ? 0 : (z_rows - 1) * z_stride + z_cols)); z_.Rows_ = (i64)z_rows; z_.Cols_ = (i64)z_cols; z_.Stride_ = (i64)z_stride;
+  Matrix_t x1_; x1_.Data_ = make_sg_f32((__global f32 *)x1_p + x1_off, (i64)(x1_rows == 0 ? 0 : (x1_rows - 1) * x1_stride + x1_cols)); x1_.Rows_ = (i64)x1_rows; x1_.Cols_ = (i64)x1_cols; x1_.Stride_ = (i64)x1_stride;
+  f32 x1All_ = (f32)x1All_x;
+  Matrix_t x2_; x2_.Data_ = make_sg_f32((__global f32 *)x2_p + x2_off, (i64)(x2_rows == 0 ? 0 : (x2_rows - 1) * x2_stride + x2_cols)); x2_.Rows_ = (i64)x2_rows; x2_.Cols_ = (i64)x2_cols; x2_.Stride_ = (i64)x2_stride;
+  f32 x2All_ = (f32)x2All_x;
+  Matrix_t x3_; x3_.Data_ = make_sg_f32((__global f32 *)x3_p + x3_off, (i64)(x3_rows == 0 ? 0 : (x3_rows - 1) * x3_stride + x3_cols)); x3_.Rows_ = (i64)x3_rows; x3_.Cols_ = (i64)x3_cols; x3_.Stride_ = (i64)x3_stride;
+  f32 x3All_ = (f32)x3All_x;
+  {
+    i64 i_ = (i64)get_global_id(1);
+    for (; GO(i_ < z_.Rows_); i_ = (i64)((u64)i_ + (u64)((i64)get_global_size(1)))) {
+      {
+        i64 begin_ = (i64)((u64)((i64)get_group_id(0)) * (u64)((i64)1024));
+        for (; GO(begin_ < z_.Cols_); begin_ = (i64)((u64)begin_ + (u64)((i64)((u64)((i64)get_num_groups(0)) * (u64)((i64)1024))))) {
+          i64 end_ = (i64)((u64)begin_ + (u64)((i64)1024));
+          if (end_ > z_.Cols_) {
+            end_ = z_.Cols_;
+          }
+          i64 t_ = (i64)((u64)i_ * (u64)z_.Stride_);
+          sg_f32 t2_ = z_.Data_;
+          sg_f32 row_ = make_sg_f32(make_sg_f32(t2_.p + CUT(t_, t2_.n, t2_.n, 160), t2_.n - t_).p + CUT(0, end_, make_sg_f32(t2_.p + CUT(t_, t2_.n, t2_.n, 160), t2_.n - t_).n, 160), end_ - 0);
+          sg_f32 row1_ = make_sg_f32(x1_.Data_.p + CUT(0, ((i64)0), x1_.Data_.n, 161), ((i64)0) - 0);
+          f32 e1All_ = x1All_;
+          if (x1_.Cols_ == z_.Cols_) {
+            i64 t3_ = (i64)((u64)i_ * (u64)x1_.Stride_);
+            sg_f32 t4_ = x1_.Data_;
+            row1_ = make_sg_f32(make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 163), t4_.n - t3_).p + CUT(0, end_, make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 163), t4_.n - t3_).n, 163), end_ - 0);
+          } else if (x1_.Rows_ > ((i64)0)) {
+            e1All_ = LOAD(g_f32, x1_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x1_.Rows_, 165) * (u64)x1_.Stride_)) + (u64)COLUMN((i64)0, x1_.Cols_, 165))]);
+          }
+          sg_f32 row2_ = make_sg_f32(x2_.Data_.p + CUT(0, ((i64)0), x2_.Data_.n, 167), ((i64)0) - 0);
+          f32 e2All_ = x2All_;
+          if (x2_.Cols_ == z_.Cols_) {
+            i64 t5_ = (i64)((u64)i_ * (u64)x2_.Stride_);
+            sg_f32 t6_ = x2_.Data_;
+            row2_ = make_sg_f32(make_sg_f32(t6_.p + CUT(t5_, t6_.n, t6_.n, 169), t6_.n - t5_).p + CUT(0, end_, make_sg_f32(t6_.p + CUT(t5_, t6_.n, t6_.n, 169), t6_.n - t5_).n, 169), end_ - 0);
+          } else if (x2_.Rows_ > ((i64)0)) {
+            e2All_ = LOAD(g_f32, x2_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x2_.Rows_, 171) * (u64)x2_.Stride_)) + (u64)COLUMN((i64)0, x2_.Cols_, 171))]);
+          }
+          sg_f32 row3_ = make_sg_f32(x3_.Data_.p + CUT(0, ((i64)0), x3_.Data_.n, 173), ((i64)0) - 0);
+          f32 e3All_ = x3All_;
+          if (x3_.Cols_ == z_.Cols_) {
+            i64 t7_ = (i64)((u64)i_ * (u64)x3_.Stride_);
+            sg_f32 t8_ = x3_.Data_;
+            row3_ = make_sg_f32(make_sg_f32(t8_.p + CUT(t7_, t8_.n, t8_.n, 175), t8_.n - t7_).p + CUT(0, end_, make_sg_f32(t8_.p + CUT(t7_, t8_.n, t8_.n, 175), t8_.n - t7_).n, 175), end_ - 0);
+          } else if (x3_.Rows_ > ((i64)0)) {
+            e3All_ = LOAD(g_f32, x3_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x3_.Rows_, 177) * (u64)x3_.Stride_)) + (u64)COLUMN((i64)0, x3_.Cols_, 177))]);
+          }
+          {
+            i64 j_ = (i64)((u64)begin_ + (u64)((i64)get_local_id(0)));
+            for (; GO(j_ < end_); j_ = (i64)((u64)j_ + (u64)((i64)get_local_size(0)))) {
+              f32 e1_ = e1All_;
+              if (row1_.n >= end_) {
+                e1_ = LOAD(g_f32, row1_.p[AT(j_, row1_.n, 182)]);
+              }
+              f32 e2_ = e2All_;
+              if (row2_.n >= end_) {
+                e2_ = LOAD(g_f32, row2_.p[AT(j_, row2_.n, 186)]);
+              }
+              f32 e3_ = e3All_;
+              if (row3_.n >= end_) {
+                e3_ = LOAD(g_f32, row3_.p[AT(j_, row3_.n, 190)]);
+              }
+              STORE(g_f32, row_.p[AT(j_, row_.n, 192)], chance_f(CHECK e1_, e2_, e3_));
+            }
+          }
+        }
+      }
+    }
+  }
+}
+`,
+	Packed: kernelsPTX("chance_kernel"),
+	Native: nativecode.Code_chance.Of("chance_kernel", "009f0159144a2b25f1fb0580801af38a"),
 }
 
 //go:embed kernels_tandem.zip
@@ -1127,64 +1391,21 @@ var kernelsText gpu_embed.FS
 var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []support.Decl{
 	{File: "kernels.go", Head: "\"math\"", Hash: "f99cebc449f4c280f91e4ea081ebb79f426ed97882e2cfca1c188cfd4d77d725"},
 	{File: "kernels.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
-	{File: "kernels.go", Head: "func draw(it gpu.Item, tokens, next, rows, text, starts []int32, first, vocab, n int) {", Hash: "5c3c29a152613bf209f133875dcfd8c170688fece98555eb0fe8ec94612ff6ef"},
 	{File: "kernels.go", Head: "func embed(it gpu.Item, x []float32, tokens []int32, wte, wpe []float32, d, n int) {", Hash: "b70518e29e59ebdd9e799e3738f026218863099c075e6cc0d19e3e9d46abaf5b"},
-	{File: "kernels.go", Head: "func byRows(it gpu.Item, y, x []float32, d, n int) {", Hash: "536a2f4dd3969a58457ff2061c044ef3e5db5d4ded10a64bac0fe6afab6481be"},
+	{File: "kernels.go", Head: "func quantize(x, most float32) int8 { return int8(gpu.RoundToEven(x / most * 127)) }", Hash: "925a643f23b1f6f416f68e18bfa7a40b95b99ba09de1445191c5d8549e0d7f26"},
+	{File: "kernels.go", Head: "func rescale(y float32, sum int32, byRow, byColumn float32) float32 {", Hash: "1db5a76b740e8fdc431f593fb51c657d2d4d121ee02dbfdec2263357b82e65ec"},
 	{File: "kernels.go", Head: "func layerNorm(it gpu.Item, y, scale, x []float32, d, n int) {", Hash: "a08b2f7db3f0af6419989de1c54ab5c371a9f2145cf3eb674f39d80fc7ae35f8"},
 	{File: "kernels.go", Head: "func layerNormBack(it gpu.Item, dx, dy, y, scale []float32, d, n int) {", Hash: "3543d13b2401803f49e25a627dc97cd96b5a14c58ae30524a077d06f400f74c5"},
-	{File: "kernels.go", Head: "func attend(it gpu.Item, p []float32, scale float32, n int) {", Hash: "69ff636546c21c8c36ec51d157dd891fc2dbe8088ef92064a2b15741b9c90c20"},
-	{File: "kernels.go", Head: "func attendBack(it gpu.Item, dp, p []float32, scale float32, n int) {", Hash: "0c3490bf15a4a23ef90c333367e1cddfb67caf1826db9be7d031e8a2c15b5b11"},
+	{File: "kernels.go", Head: "func softmax(it gpu.Item, p []float32, scale float32, rows, n int, causal bool) {", Hash: "e200dbe250d61dd45ed922ce40fe377adebbfdd11007916606adb78b70b76288"},
+	{File: "kernels.go", Head: "func softmaxBack(it gpu.Item, dp, p []float32, scale float32, n int) {", Hash: "65aca825b2b6b8e5dd9e081ae7820d622cb6c46daef0721541f7949d36ea322f"},
 	{File: "kernels.go", Head: "func gelu(x float32) float32 { return 0.5 * x * (1 + gpu.Tanh(bend*(x+0.044715*x*x*x))) }", Hash: "24572ebc734628529a03b069ee2a579971b22fc7de4fdd5b3d49854ab6ff78a6"},
 	{File: "kernels.go", Head: "func geluBack(dy, x float32) float32 {", Hash: "e4d27b62b734473bf706c2af9edbcb2687b172be14a368bdfd0f5335a8ae8dc8"},
-	{File: "kernels.go", Head: "const bend = 0.7978845608028654", Hash: "307cba5c17e031c6dba9f5b4ba80b2a86c2fa87e66823ab4c8faec1d2c1e98a8"},
-	{File: "kernels.go", Head: "func crossEntropy(it gpu.Item, losses, scores []float32, next []int32, weight float32, vocab, n int) {", Hash: "f8bfac5d2290e935600ca8fb38eb6fadbed3907a58cde2b44a4e38335968a03b"},
+	{File: "kernels.go", Head: "func crossEntropy(it gpu.Item, losses, p []float32, next []int32, weight float32, vocab, n int) {", Hash: "2f04c1a54408aac6f17232268ced5b47d19074c94a7b4079344f2281fca05706"},
+	{File: "kernels.go", Head: "func chance(score, luck, temperature float32) float32 {", Hash: "f488b584234e7adb29a177f68bac8947ce678a940bf9f5e75ebd8535ec83dd51"},
 	{File: "kernels.go", Head: "func merge(it gpu.Item, sum, parts []float32, count int) {", Hash: "162c0d7995f35ab6df9285050991e60ff8a6caa9ba307f80fced91c1c3d5b965"},
 	{File: "kernels.go", Head: "func adamW(it gpu.Item, w, m, v, g, norm []float32, rate, by, bySquare float32) {", Hash: "b229bfdb487d810f6d6720dd29cf470528f4b859528016409b757570fa7618bb"},
-	{File: "kernels.go", Head: "const beta1, beta2, decay = 0.9, 0.99, 0.1", Hash: "628eebb285733241792df2b340c8170194d4171a58f6aaee328b35e5b5338e80"},
+	{File: "kernels.go", Head: "const bend, beta1, beta2, decay = 0.7978845608028654, 0.9, 0.99, 0.1", Hash: "a699ee4a4a9f81c65a21c5a3c02be4efba8714ced55af30d7c0a8d966aa79009"},
 }, nil, nil)
-
-func drawPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		draw(it, support.Slice[int32](args[0:]), support.Slice[int32](args[3:]), support.Slice[int32](args[6:]), support.Slice[int32](args[9:]), support.Slice[int32](args[12:]), int(args[15].Int64()), int(args[16].Int64()), int(args[17].Int64()))
-	})
-}
-
-func drawGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	tokens_ := support.Slice[int32](args[0:])
-	next_ := support.Slice[int32](args[3:])
-	rows_ := support.Slice[int32](args[6:])
-	text_ := support.Slice[int32](args[9:])
-	starts_ := support.Slice[int32](args[12:])
-	first_ := args[15].Int64()
-	vocab_ := args[16].Int64()
-	n_ := args[17].Int64()
-	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	for i := lo; i < hi; i++ {
-		g0, g1, g2 := support.Group(grid, i)
-		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		more := support.More(grid, i, hi)
-		i += more
-		e0, e1, e2 := min(b0+int64(1+more)*n0, n_), b1+n1, b2+n2
-		for i2 := b2; i2 < e2; i2++ {
-			for i1 := b1; i1 < e1; i1++ {
-				for i0 := b0; i0 < e0; i0++ {
-					/*line kernels.go:21*/ t_ := i0
-					/*line kernels.go:21*/ s_ := i1
-					from_ := int64(starts_[first_+s_]) + t_
-					t2_ := (s_ * n_) + t_
-					/*line kernels.go:23*/ t3_ := (s_ * n_) + t_
-					/*line kernels.go:23*/ t4_ := text_[from_]
-					/*line kernels.go:23*/ t5_ := text_[from_+int64(1)]
-					/*line kernels.go:23*/ tokens_[t2_] = t4_
-					/*line kernels.go:23*/ next_[t3_] = t5_
-					rows_[(s_*n_)+t_] = text_[from_] + int32((s_ * vocab_))
-				}
-			}
-		}
-//line kernels_tandem.go:1185
-	}
-	return nil
-}
 
 func embedPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
@@ -1209,8 +1430,8 @@ func embedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line kernels.go:33*/ t_ := i0
-					/*line kernels.go:33*/ s_ := i1
+					/*line kernels.go:17*/ t_ := i0
+					/*line kernels.go:17*/ s_ := i1
 					row_ := int64(tokens_[(s_*n_)+t_]) * d_
 					for t2_, i_ := d_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
 						x_[(((s_*d_)+i_)*n_)+t_] = wte_[row_+i_] + wpe_[(i_*n_)+t_]
@@ -1218,41 +1439,7 @@ func embedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1222
-	}
-	return nil
-}
-
-func byRowsPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		byRows(it, support.Slice[float32](args[0:]), support.Slice[float32](args[3:]), int(args[6].Int64()), int(args[7].Int64()))
-	})
-}
-
-func byRowsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	y_ := support.Slice[float32](args[0:])
-	x_ := support.Slice[float32](args[3:])
-	d_ := args[6].Int64()
-	n_ := args[7].Int64()
-	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	for i := lo; i < hi; i++ {
-		g0, g1, g2 := support.Group(grid, i)
-		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		more := support.More(grid, i, hi)
-		i += more
-		e0, e1, e2 := min(b0+int64(1+more)*n0, n_), b1+n1, b2+n2
-		for i2 := b2; i2 < e2; i2++ {
-			for i1 := b1; i1 < e1; i1++ {
-				for i0 := b0; i0 < e0; i0++ {
-					/*line kernels.go:45*/ t_ := i0
-					/*line kernels.go:45*/ s_ := i1
-					for t2_, i_ := d_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
-						y_[(((s_*n_)+t_)*d_)+i_] = x_[(((s_*d_)+i_)*n_)+t_]
-					}
-				}
-			}
-		}
-//line kernels_tandem.go:1256
+//line kernels_tandem.go:1443
 	}
 	return nil
 }
@@ -1279,11 +1466,11 @@ func layerNormGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line kernels.go:57*/ t_ := i0
-					/*line kernels.go:57*/ s_ := i1
+					/*line kernels.go:42*/ t_ := i0
+					/*line kernels.go:42*/ s_ := i1
 					at_ := ((s_ * d_) * n_) + t_
 					var mean_ float32
-					/*line kernels.go:59*/ var variance_ float32
+					/*line kernels.go:44*/ var variance_ float32
 					for t2_, i_ := d_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
 						mean_ = mean_ + x_[at_+(i_*n_)]
 					}
@@ -1300,7 +1487,7 @@ func layerNormGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1304
+//line kernels_tandem.go:1491
 	}
 	return nil
 }
@@ -1328,11 +1515,11 @@ func layerNormBackGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line kernels.go:80*/ t_ := i0
-					/*line kernels.go:80*/ s_ := i1
+					/*line kernels.go:65*/ t_ := i0
+					/*line kernels.go:65*/ s_ := i1
 					at_ := ((s_ * d_) * n_) + t_
 					var mean_ float32
-					/*line kernels.go:82*/ var along_ float32
+					/*line kernels.go:67*/ var along_ float32
 					for t2_, i_ := d_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
 						mean_ = mean_ + dy_[at_+(i_*n_)]
 						along_ = support.FMA32(dy_[at_+(i_*n_)], y_[at_+(i_*n_)], along_)
@@ -1345,21 +1532,23 @@ func layerNormBackGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1349
+//line kernels_tandem.go:1536
 	}
 	return nil
 }
 
-func attendPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func softmaxPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		attend(it, support.Slice[float32](args[0:]), float32(args[3].Float32()), int(args[4].Int64()))
+		softmax(it, support.Slice[float32](args[0:]), float32(args[3].Float32()), int(args[4].Int64()), int(args[5].Int64()), bool(args[6].Uint32() != 0))
 	})
 }
 
-func attendGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func softmaxGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	p_ := support.Slice[float32](args[0:])
 	scale_ := args[3].Float32()
-	n_ := args[4].Int64()
+	rows_ := args[4].Int64()
+	n_ := args[5].Int64()
+	causal_ := args[6].Uint32() != 0
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
@@ -1370,42 +1559,42 @@ func attendGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line kernels.go:100*/ t_ := i0
-					/*line kernels.go:100*/ head_ := i1
-					at_ := ((head_ * n_) * n_) + t_
+					/*line kernels.go:85*/ t_ := i0
+					/*line kernels.go:85*/ s_ := i1
+					at_ := ((s_ * rows_) * n_) + t_
 					most_ := -float32(math.Inf(1))
-					/*line kernels.go:102*/ sum_ := float32(0)
-					for t2_, j_ := n_, int64(0); j_ < t2_; j_ = j_ + int64(1) {
-						if j_ <= t_ {
+					/*line kernels.go:87*/ sum_ := float32(0)
+					for t2_, j_ := rows_, int64(0); j_ < t2_; j_ = j_ + int64(1) {
+						if (j_ <= t_) || (!causal_) {
 							most_ = max(most_, p_[at_+(j_*n_)])
 						}
 					}
-					for t3_, j2_ := n_, int64(0); j2_ < t3_; j2_ = j2_ + int64(1) {
+					for t3_, j2_ := rows_, int64(0); j2_ < t3_; j2_ = j2_ + int64(1) {
 						e_ := float32(0)
-						if j2_ <= t_ {
+						if (j2_ <= t_) || (!causal_) {
 							e_ = f32.Exp(float32((p_[at_+(j2_*n_)] - most_) * scale_))
 						}
 						sum_ = sum_ + e_
 						p_[at_+(j2_*n_)] = e_
 					}
-					for t4_, j3_ := n_, int64(0); j3_ < t4_; j3_ = j3_ + int64(1) {
+					for t4_, j3_ := rows_, int64(0); j3_ < t4_; j3_ = j3_ + int64(1) {
 						p_[at_+(j3_*n_)] = p_[at_+(j3_*n_)] / sum_
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:1398
+//line kernels_tandem.go:1587
 	}
 	return nil
 }
 
-func attendBackPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func softmaxBackPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		attendBack(it, support.Slice[float32](args[0:]), support.Slice[float32](args[3:]), float32(args[6].Float32()), int(args[7].Int64()))
+		softmaxBack(it, support.Slice[float32](args[0:]), support.Slice[float32](args[3:]), float32(args[6].Float32()), int(args[7].Int64()))
 	})
 }
 
-func attendBackGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+func softmaxBackGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	dp_ := support.Slice[float32](args[0:])
 	p_ := support.Slice[float32](args[3:])
 	scale_ := args[6].Float32()
@@ -1420,8 +1609,8 @@ func attendBackGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line kernels.go:126*/ t_ := i0
-					/*line kernels.go:126*/ head_ := i1
+					/*line kernels.go:111*/ t_ := i0
+					/*line kernels.go:111*/ head_ := i1
 					at_ := ((head_ * n_) * n_) + t_
 					var along_ float32
 					for t2_, j_ := n_, int64(0); j_ < t2_; j_ = j_ + int64(1) {
@@ -1433,7 +1622,7 @@ func attendBackGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1437
+//line kernels_tandem.go:1626
 	}
 	return nil
 }
@@ -1446,7 +1635,7 @@ func crossEntropyPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 
 func crossEntropyGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	losses_ := support.Slice[float32](args[0:])
-	scores_ := support.Slice[float32](args[3:])
+	p_ := support.Slice[float32](args[3:])
 	next_ := support.Slice[int32](args[6:])
 	weight_ := args[9].Float32()
 	vocab_ := args[10].Int64()
@@ -1461,33 +1650,19 @@ func crossEntropyGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line kernels.go:158*/ t_ := i0
-					/*line kernels.go:158*/ s_ := i1
+					/*line kernels.go:140*/ t_ := i0
+					/*line kernels.go:140*/ s_ := i1
 					at_ := ((s_ * vocab_) * n_) + t_
-					/*line kernels.go:159*/ truth_ := int64(next_[(s_*n_)+t_])
-					most_ := -float32(math.Inf(1))
-					/*line kernels.go:160*/ sum_ := float32(0)
+					/*line kernels.go:141*/ truth_ := int64(next_[(s_*n_)+t_]) * n_
+					losses_[(s_*n_)+t_] = -f32.Log(max(p_[at_+truth_], float32(1e-38)))
+					p_[at_+truth_] = p_[at_+truth_] - float32(1)
 					for t2_, i_ := vocab_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
-						most_ = max(most_, scores_[at_+(i_*n_)])
-					}
-					right_ := scores_[at_+(truth_*n_)] - most_
-					for t3_, i2_ := vocab_, int64(0); i2_ < t3_; i2_ = i2_ + int64(1) {
-						e_ := f32.Exp(scores_[at_+(i2_*n_)] - most_)
-						sum_ = sum_ + e_
-						scores_[at_+(i2_*n_)] = e_
-					}
-					losses_[(s_*n_)+t_] = f32.Log(sum_) - right_
-					for t4_, i3_ := vocab_, int64(0); i3_ < t4_; i3_ = i3_ + int64(1) {
-						p_ := scores_[at_+(i3_*n_)] / sum_
-						if i3_ == truth_ {
-							p_ = p_ - float32(1)
-						}
-						scores_[at_+(i3_*n_)] = float32(p_ * weight_)
+						p_[at_+(i_*n_)] = float32(p_[at_+(i_*n_)] * weight_)
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:1491
+//line kernels_tandem.go:1666
 	}
 	return nil
 }
@@ -1512,7 +1687,7 @@ func mergeGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line kernels.go:187*/ n_ := int64(len(sum_))
+					/*line kernels.go:162*/ n_ := int64(len(sum_))
 					i_ := i0
 					for step_ := int64(1); step_ < count_; step_ = step_ * int64(2) {
 						for s_ := int64(0); s_ < count_; s_ = s_ + (int64(2) * step_) {
@@ -1523,7 +1698,7 @@ func mergeGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1527
+//line kernels_tandem.go:1702
 	}
 	return nil
 }
@@ -1553,7 +1728,7 @@ func adamWGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line kernels.go:203*/ i_ := i0
+					/*line kernels.go:178*/ i_ := i0
 					d_ := g_[i_] / max(norm_[0], float32(1))
 					m_[i_] = support.FMA32(float32(0.9), m_[i_], float32(float32(0.1)*d_))
 					v_[i_] = support.FMA32(float32(0.99), v_[i_], float32(float32(float32(0.01)*d_)*d_))
@@ -1562,20 +1737,35 @@ func adamWGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1566
+//line kernels_tandem.go:1741
 	}
 	return nil
 }
 
+func gpu_quantize(x_ float32, most_ float32) int8 {
+	/*line kernels.go:28*/ return support.Int[int8](f32.RoundToEven(float32((x_ / most_) * float32(127))))
+//line kernels_tandem.go:1748
+}
+
+func gpu_rescale(y_ float32, sum_ int32, byRow_ float32, byColumn_ float32) float32 {
+	/*line kernels.go:34*/ return y_ + float32(float32(float32(sum_)*(byRow_/float32(127)))*(byColumn_/float32(127)))
+//line kernels_tandem.go:1753
+}
+
 func gpu_gelu(x_ float32) float32 {
-//line kernels.go:141
+//line kernels.go:127
 	return float32(float32(float32(0.5)*x_) * (float32(1) + f32.Tanh(float32(float32(0.7978846)*(x_+float32(float32(float32(float32(0.044715)*x_)*x_)*x_))))))
-//line kernels_tandem.go:1574
+//line kernels_tandem.go:1759
 }
 
 func gpu_geluBack(dy_ float32, x_ float32) float32 {
-//line kernels.go:147
+//line kernels.go:131
 	t_ := f32.Tanh(float32(float32(0.7978846) * (x_ + float32(float32(float32(float32(0.044715)*x_)*x_)*x_))))
 	return float32(dy_ * (float32(float32(0.5)*(float32(1)+t_)) + float32(float32(float32(float32(float32(0.5)*x_)*(float32(1)-float32(t_*t_)))*float32(0.7978846))*(float32(1)+float32(float32(float32(0.134145)*x_)*x_)))))
-//line kernels_tandem.go:1581
+//line kernels_tandem.go:1766
+}
+
+func gpu_chance(score_ float32, luck_ float32, temperature_ float32) float32 {
+	/*line kernels.go:154*/ return score_ - float32(temperature_*f32.Log(-f32.Log(max(luck_, float32(1e-30)))))
+//line kernels_tandem.go:1771
 }

@@ -1,13 +1,5 @@
 // Command gpt trains a small GPT on the Third Book of Newton's Opticks, character by character, and
 // writes as it has learned to. The bits of all it computes are the same on every device.
-//
-//	go run ./examples/gpt
-//	go run ./examples/gpt -prompt "Qu. 32. " -temperature 0.5 -save opticks.safetensors
-//	go run ./examples/gpt -load opticks.safetensors -prompt "The Rays of Light "
-//	go run ./examples/gpt -backend cpu+opencl -steps 50
-//
-// model.go has the model, forward and backward, kernels.go what package array has no function for.
-// README.md says what fixes the bits.
 package main
 
 import (
@@ -15,6 +7,7 @@ import (
 	"context"
 	"crypto/sha256"
 	_ "embed"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -25,36 +18,40 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
-	"unicode/utf8"
 
 	_ "github.com/tandem-gpu/tandem/backend/cudasim" // for -backend cudasim; nothing else needs it
+	"github.com/tandem-gpu/tandem/cluster"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
 //go:generate go run github.com/tandem-gpu/tandem/gpu/compile
 
-// opticks is Newton's Third Book, without its figures and tables, from a text of Project Gutenberg
-// that Go's sources carry. It is in the public domain.
-//
 //go:embed opticks.txt
-var opticks string
+var opticks string // Newton's Third Book, from the text in Go's sources
 
-// options is what the flags say, and the sizes that tests have smaller.
+// options is what the flags say, the sizes that tests have smaller, and the processes that train
+// together: of so many ranks this is number rank; gather gives each what all have, in their order.
 type options struct {
 	shape
 	backend, text, prompt, load, save string
 	batch, steps, length              int
 	seed                              uint64
 	temperature                       float64
+	int8, mpi                         bool
 	progress                          io.Writer
+	rank, ranks                       int
+	open                              func(spec string) (*linalg.Session, error)
+	gather                            func(part []float32) ([]float32, error)
 }
 
 // usual is the model and the training without flags.
 func usual() *options {
 	return &options{
-		shape: shape{context: 64, dim: 64, heads: 4, layers: 4},
-		batch: 16, steps: 800, length: 500, seed: 1, temperature: 0.7, prompt: "The ", progress: io.Discard,
+		shape: shape{context: 64, dim: 64, heads: 4, layers: 4}, batch: 16, steps: 800, length: 500, seed: 1,
+		temperature: 0.7, prompt: "The ", progress: io.Discard, ranks: 1, open: linalg.Open,
+		gather: func(part []float32) ([]float32, error) { return part, nil },
 	}
 }
 
@@ -70,92 +67,77 @@ func main() {
 	flag.IntVar(&o.length, "length", o.length, "characters to write")
 	flag.Uint64Var(&o.seed, "seed", o.seed, "seed of weights, batches and writing")
 	flag.Float64Var(&o.temperature, "temperature", o.temperature, "how freely to write: at 0 the likeliest always")
+	flag.BoolVar(&o.int8, "int8", false, "write with weights of 8 bits")
+	flag.BoolVar(&o.mpi, "mpi", false, "share each batch with the other ranks of an MPI job")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, os.Stdout, o); err != nil {
-		log.Fatal(err)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
+	start := run
+	if o.mpi {
+		start = onRanks
 	}
+	if err := start(ctx, os.Stdout, o); err != nil {
+		log.Print(err)
+		cluster.Exit(1)
+	}
+	cluster.Exit(0)
 }
 
 // run trains and writes. It ends early with ctx, and saves what there is by then.
 func run(ctx context.Context, w io.Writer, o *options) (err error) {
-	defer func() {
-		switch r := recover().(type) {
-		case nil:
-		case runtime.Error:
-			panic(r)
-		case error: // of check
-			err = r
-		}
-	}()
+	defer catch(&err)
 	text := opticks
 	if o.text != "" {
 		text = string(must(os.ReadFile(o.text)))
 	}
 	v := vocabularyOf(text)
 	o.vocab = len(v)
-	tokens := must(v.tokens(text))
-	if len(tokens) <= 10*(o.context+1) {
-		return fmt.Errorf("a text of %d characters: a tenth, which is kept back, must be longer than the context of %d",
-			len(tokens), o.context)
+	switch n, given := o.context, len(o.prompt); {
+	case len(text) <= 10*(n+1):
+		return fmt.Errorf("a text of %d characters: its tenth must be longer than the context of %d", len(text), n)
+	case given == 0 || given > n:
+		return fmt.Errorf("a prompt of %d characters, not of 1 to %d", given, n)
+	case !(o.temperature >= 0 && o.temperature <= 1e30) || o.length < 1 || o.steps < 1:
+		return fmt.Errorf("-temperature is 0 or more, not infinite, -length and -steps are 1 or more")
 	}
-	prompt := must(v.tokens(o.prompt))
-	if len(prompt) == 0 || len(prompt) > o.context {
-		return fmt.Errorf("a prompt of %d characters, not of 1 to %d", len(prompt), o.context)
-	}
-	if !(o.temperature >= 0) || o.length < 1 || o.steps < 1 {
-		return fmt.Errorf("-temperature is 0 or more, -length and -steps are 1 or more")
-	}
-	s := must(linalg.Open(o.backend))
+	prompt := v.tokens(o.prompt)
+	s := must(o.open(o.backend))
 	defer s.Close() // frees the arrays, too
-	t := must(newTrainer(s.Sessions(), o, tokens))
+	t := newTrainer(s.Sessions(), o, v, v.tokens(text))
 	if o.load != "" {
-		check(t.load(o.load, v))
+		check(t.load(o.load))
 	}
 	fmt.Fprintf(w, "%s: %d weights, %d characters of %d kinds\n", strings.Join(t.devices, ", "),
-		t.models[0].size, len(tokens), len(v))
-
-	for start, last, first := time.Now(), time.Now(), t.done; t.done < o.steps && ctx.Err() == nil; {
-		loss := t.step()
-		if math.IsNaN(loss) {
-			return fmt.Errorf("the loss of step %d is no number", t.done)
-		}
-		if took := time.Since(start); time.Since(last) > 2*time.Second {
-			last = time.Now()
-			done := t.done - first
-			fmt.Fprintf(o.progress, "step %d of %d: loss %.3f, %.0f tokens/s, %v left\n", t.done, o.steps, loss,
-				float64(done*o.batch*o.context)/took.Seconds(),
-				(took / time.Duration(done) * time.Duration(o.steps-t.done)).Round(time.Second))
-		}
+		t.models[0].size, len(text), len(v))
+	t.train(ctx)
+	loss := t.evaluate()
+	if math.IsNaN(loss) {
+		return fmt.Errorf("after step %d the loss is no number", t.done)
+	} else if o.rank > 0 {
+		return nil
 	}
 	where := "not saved"
 	if o.save != "" {
-		t.save(o.save, v)
+		t.save(o.save)
 		where = "saved in " + o.save
 	}
-	if ctx.Err() != nil {
+	if t.stop {
 		return fmt.Errorf("interrupted at step %d, and %s", t.done, where)
 	}
-	fmt.Fprintln(w, "loss by step:", curve(t.losses))
-	fmt.Fprintf(w, "loss after %d steps, of text kept back: %.4f\n", t.done, t.evaluate())
-
-	h := sha256.New()
+	fmt.Fprintf(w, "loss by step: %s\nloss after %d steps, of text kept back: %.4f\n\n%s",
+		curve(t.losses), t.done, loss, o.prompt)
 	m := t.writer()
-	m.read(prompt)
-	check(m.scores.Slice(0, m.vocab, 0, len(prompt)).WriteRaw(h))
-	scores := h.Sum(nil)
-	h.Reset()
-	check(t.models[0].weights.WriteRaw(h))
-	start := time.Now()
-	fmt.Fprintf(w, "\n%s", o.prompt)
-	for token := range m.write(prompt, o) {
-		if fmt.Fprint(w, v[token:token+1]); ctx.Err() != nil {
-			break
-		}
+	if o.int8 {
+		m.shrink()
 	}
+	m.read(prompt)
+	weights, scores := sha256.New(), sha256.New()
+	check(t.models[0].weights.WriteRaw(weights), m.scores.Slice(0, m.vocab, 0, len(prompt)).WriteRaw(scores))
+	start := time.Now()
+	m.write(ctx, prompt, o, func(token int32) { fmt.Fprint(w, v[token:token+1]) })
 	fmt.Fprintf(o.progress, "\n\n%.0f characters/s\n", float64(o.length)/time.Since(start).Seconds())
-	fmt.Fprintf(w, "\n\ndigest of the weights: %x\ndigest of the prompt's scores: %x\n", h.Sum(nil), scores)
+	fmt.Fprintf(w, "\n\ndigest of the weights: %x\n", weights.Sum(nil))
+	fmt.Fprintf(w, "digest of the prompt's scores: %x\n", scores.Sum(nil))
 	return nil
 }
 
@@ -163,25 +145,47 @@ func run(ctx context.Context, w io.Writer, o *options) (err error) {
 type vocabulary string
 
 func vocabularyOf(text string) vocabulary {
-	bytes := []byte(text)
-	slices.Sort(bytes)
-	return vocabulary(slices.Compact(bytes))
+	return vocabulary(slices.Compact(slices.Sorted(slices.Values([]byte(text)))))
 }
 
-func (v vocabulary) tokens(text string) ([]int32, error) {
+func (v vocabulary) tokens(text string) []int32 {
 	tokens := make([]int32, len(text))
 	for i := range tokens {
 		at := strings.IndexByte(string(v), text[i])
 		if at < 0 {
-			r, _ := utf8.DecodeRuneInString(text[i:])
-			return nil, fmt.Errorf("prompt: %q, at byte %d, is not in the text that is learned", r, i)
+			check(fmt.Errorf("prompt: %q, at byte %d, is not in the text that is learned", []rune(text[i:])[0], i))
 		}
 		tokens[i] = int32(at)
 	}
-	return tokens, nil
+	return tokens
 }
 
-// check ends run at the first error, which it returns.
+// onRanks is run on each rank of an MPI job, of which rank 0 alone writes. They may have devices of
+// several kinds, but must have all else in common.
+func onRanks(ctx context.Context, w io.Writer, o *options) error {
+	key := fmt.Append(nil, o.shape, o.prompt, o.batch, o.steps, o.length, o.seed, o.temperature, o.int8)
+	for _, name := range []string{o.text, o.load} {
+		data, _ := os.ReadFile(name) // run says what is wrong
+		key = append(key, data...)
+	}
+	err := cluster.Run(context.WithoutCancel(ctx), func(job context.Context, c *cluster.Comm) error {
+		if err := c.Same(job, "other flags, or another file of -text or -load,", key); err != nil {
+			return err
+		}
+		o.rank, o.ranks, o.open = c.Rank(), c.Size(), c.Open
+		o.gather = func(part []float32) ([]float32, error) { return cluster.AllGather(job, c, part) }
+		if o.rank > 0 {
+			w, o.progress = io.Discard, io.Discard
+		}
+		return run(ctx, w, o)
+	})
+	if e := (*cluster.Error)(nil); errors.As(err, &e) && e.Here > 0 {
+		return nil // rank 0 says it, and ends the job
+	}
+	return err
+}
+
+// check ends run at the first error, which catch has it return.
 func check(errs ...error) {
 	if err := cmp.Or(errs...); err != nil {
 		panic(err)
@@ -191,4 +195,14 @@ func check(errs ...error) {
 func must[T any](v T, err error) T {
 	check(err)
 	return v
+}
+
+func catch(err *error) {
+	switch r := recover().(type) {
+	case nil:
+	case runtime.Error:
+		panic(r)
+	case error:
+		*err = r
+	}
 }

@@ -14,9 +14,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tandem-gpu/tandem/array"
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/backend/backendtest"
 	"github.com/tandem-gpu/tandem/examples/internal/exampletest"
+	modelled "github.com/tandem-gpu/tandem/internal/model"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -48,16 +50,18 @@ func printed(o *options) func(w io.Writer, spec string) error {
 
 // The weights after 50 steps, what they write and the digests are one on every device.
 func TestRun(t *testing.T) {
-	exampletest.Run(t, printed(small()), `*: 4560 weights, 132391 characters of 77 kinds
+	exampletest.Run(t, printed(small()), smallText)
+}
+
+const smallText = `*: 4560 weights, 132391 characters of 77 kinds
 loss by step: *
 loss after 50 steps, of text kept back: 3.2227
 
-The      f t
+The e t eh K
 
 digest of the weights: 4e6fda4718b40f19e77d3a75bc624cdcf8bc0eb1d032b0f831ef47e030e1aaf4
 digest of the prompt's scores: feae21b724a4a6353dd91ef95b9ed37d5eeba3977de17b0ede608038770abe08
-`)
-}
+`
 
 // So they are of the usual model, and on two devices that share each batch. Its loss is below that
 // of who counts.
@@ -73,21 +77,25 @@ func TestUsual(t *testing.T) {
 			}
 			o := usual()
 			o.steps, o.length = 50, 20
-			if h := entropy(must(vocabularyOf(opticks).tokens(opticks))); h < 3.1 {
+			if h := entropy(vocabularyOf(opticks).tokens(opticks)); h < 3.1 {
 				t.Errorf("by counts alone the loss is %v", h)
 			}
-			exampletest.Check(t, printed(o), spec, `*: 205632 weights, 132391 characters of 77 kinds
-loss by step: █▇▆*
-loss after 50 steps, of text kept back: 2.5195
-
-The Man In te, at ath an
-
-digest of the weights: d7a4f3e6ba86f2efeaddde67fa49624fca40434b4e906a0a1aaf91fe0a59ad8f
-digest of the prompt's scores: 5c2902821e3f537c5e305e6a1b693f331f01cbc4fa3c191a9317019e959755c1
-`)
+			exampletest.Check(t, printed(o), spec, usualText)
 		})
 	}
 }
+
+const usualText = `*: 205632 weights, 132391 characters of 77 kinds
+loss by step: █▇▆*
+loss after 50 steps, of text kept back: 2.5195
+
+The Figis an
+as ind
+thas
+
+digest of the weights: d7a4f3e6ba86f2efeaddde67fa49624fca40434b4e906a0a1aaf91fe0a59ad8f
+digest of the prompt's scores: 5c2902821e3f537c5e305e6a1b693f331f01cbc4fa3c191a9317019e959755c1
+`
 
 // trainers opens so many sessions on the cpu device for a trainer of small models.
 func trainers(t *testing.T, o *options, devices int) *trainer {
@@ -99,11 +107,7 @@ func trainers(t *testing.T, o *options, devices int) *trainer {
 		sessions[i] = must(linalg.Open("cpu"))
 		t.Cleanup(func() { check(sessions[i].Close()) })
 	}
-	tr, err := newTrainer(sessions, o, must(v.tokens(opticks)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tr
+	return newTrainer(sessions, o, v, v.tokens(opticks))
 }
 
 // digest is that of arrays of one type.
@@ -187,7 +191,7 @@ func TestSave(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "opticks.safetensors")
 	o := small()
 	o.save, o.backend = file, "cpu"
-	err := run(&countdown{context.Background(), 20}, io.Discard, o)
+	err := run(&countdown{context.Background(), 19}, io.Discard, o)
 	if err == nil || err.Error() != "interrupted at step 20, and saved in "+file {
 		t.Fatalf("interrupted: %v", err)
 	}
@@ -214,10 +218,9 @@ func TestSave(t *testing.T) {
 			t.Errorf("%s: %v, not %s", what, err, want)
 		}
 	}
-	refuse("another shape", func(o *options) { o.dim = 32 }, "wpe is {")
+	refuse("another shape", func(o *options) { o.dim = 32 }, "wpe is F32 [16 16]")
 	refuse("another shape", func(o *options) { o.dim = 32 }, "and the model has F32 [32 16]")
 	refuse("more layers", func(o *options) { o.layers = 2 }, "10 tensors, and the model has 16")
-	refuse("another seed", func(o *options) { o.seed = 2 }, "its batches are of -seed 1")
 	refuse("another text", func(o *options) { o.text = "main.go" }, "learned from ")
 	for _, n := range []int{0, 7, 8, 100, len(data) - 1} {
 		check(os.WriteFile(file, data[:n], 0o600))
@@ -225,6 +228,27 @@ func TestSave(t *testing.T) {
 	}
 	check(os.WriteFile(file, bytes.Replace(data, []byte(`"step":"20"`), []byte(`"step":"x0"`), 1), 0o600))
 	refuse("a step that is none", func(*options) {}, "step: ")
+}
+
+// A toaster is a device without float32.
+type toaster struct{ modelled.Device }
+
+func (d *toaster) Info() *backend.Info {
+	info := d.Device.Info()
+	info.Name, info.Float32 = "toaster", false
+	return info
+}
+
+// The error of a device without float32 has its name.
+func TestUnsupported(t *testing.T) {
+	o := small()
+	o.open = func(string) (*linalg.Session, error) {
+		return linalg.NewSession(backend.NewDevice(&toaster{modelled.Device{Memory: 1 << 30}}))
+	}
+	err := run(t.Context(), io.Discard, o)
+	if !errors.Is(err, backend.ErrUnsupported) || !strings.Contains(err.Error(), "toaster does not keep") {
+		t.Errorf("a device without float32: %v", err)
+	}
 }
 
 func TestBadInput(t *testing.T) {
@@ -240,8 +264,9 @@ func TestBadInput(t *testing.T) {
 		{func(o *options) { o.prompt = "" }, "a prompt of 0 characters, not of 1 to 16"},
 		{func(o *options) { o.prompt = strings.Repeat("a", 17) }, "a prompt of 17 characters, not of 1 to 16"},
 		{func(o *options) { o.temperature = math.NaN() }, "-temperature"},
+		{func(o *options) { o.temperature = math.Inf(1) }, "-temperature"},
 		{func(o *options) { o.steps = 0 }, "-steps"},
-		{func(o *options) { o.batch = 3 }, "1 devices for a batch of 3"},
+		{func(o *options) { o.ranks = 3 }, "3 devices cannot share batches of 2"},
 		{func(o *options) { o.load = "nowhere" }, "nowhere"},
 		{func(o *options) { o.save, o.steps = filepath.Join(short, "x"), 1 }, "short.txt"},
 	} {
@@ -251,25 +276,35 @@ func TestBadInput(t *testing.T) {
 			t.Errorf("%v, not %s", err, c.want)
 		}
 	}
-	err := fits(backend.Info{Name: "toaster"})
-	if !errors.Is(err, backend.ErrUnsupported) || !strings.Contains(err.Error(), "toaster needs float32") {
-		t.Errorf("a device without float32: %v", err)
-	}
 }
 
-func TestPick(t *testing.T) {
-	scores := []float32{1, 3, 2, 3}
+// What is written has each character as often as softmax has it, at a temperature of 0 the
+// likeliest alone.
+func TestChance(t *testing.T) {
+	s := must(linalg.Open("cpu"))
+	defer s.Close()
+	const n = 1 << 16
+	scores := must(linalg.Upload(s, linalg.NewMatrix(3, 1, []float32{1, 3, 2})))
+	x, index := must(linalg.NewArray[float32](s, 3, n)), must(linalg.NewArray[int32](s, 1, n))
 	for _, c := range []struct {
-		temperature float64
-		luck        float32
-		want        int32
-	}{{0, 0.9, 1}, {1e-300, 0.4, 1}, {1e-300, 0.6, 3}, {1, 0, 0}, {1, 1 - 1.0/(1<<24), 3}, {math.Inf(1), 0.6, 2}} {
-		if got := pick(scores, c.temperature, c.luck); got != c.want {
-			t.Errorf("temperature %v, luck %v: %d, want %d", c.temperature, c.luck, got, c.want)
+		temperature float32
+		want        [3]float64
+	}{{0, [3]float64{0, 1, 0}}, {1, [3]float64{0.0900, 0.6652, 0.2447}}, {1e30, [3]float64{1. / 3, 1. / 3, 1. / 3}}} {
+		check(
+			array.Uniform(&array.Stream{Seed: 1}, x),
+			launchChance(s, x, scores, x, array.Value(c.temperature)),
+			array.ArgMax(index, x))
+		var got [3]float64
+		for _, token := range must(index.Download()).Data {
+			got[token] += 1. / n
+		}
+		for i := range got {
+			if math.Abs(got[i]-c.want[i]) > 0.01 {
+				t.Errorf("temperature %v: %v, want %v", c.temperature, got, c.want)
+			}
 		}
 	}
-	scores[2] = float32(math.NaN())
-	if pick(scores, 0, 0) != -1 || pick(scores, 1, 0) != -1 {
-		t.Error("NaN is taken for a score")
+	if v := chance(1, 0, 0); v != 1 {
+		t.Errorf("without temperature a score is %v", v)
 	}
 }

@@ -1,8 +1,9 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"fmt"
-	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -12,7 +13,6 @@ import (
 	"github.com/tandem-gpu/tandem/array"
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/linalg"
-	"github.com/tandem-gpu/tandem/rmath"
 )
 
 type (
@@ -23,11 +23,13 @@ type (
 // A shape is the sizes of a model. The width of its middle layers is four times dim.
 type shape struct{ vocab, context, dim, heads, layers int }
 
-// A weight is a matrix of the model, and its slopes. Both are parts of the model's arrays.
+// A weight is a matrix of the model, and its slopes: parts of the model's arrays, from a place on.
 type weight struct {
-	name        string
-	rows, cols  int
-	w, g, parts *floats // parts has the slopes of each sequence, below each other
+	name             string
+	rows, cols, from int
+	w, g, parts      *floats             // parts has the slopes of each sequence, below each other
+	small            *linalg.Array[int8] // the weight in 8 bits, if writing uses them
+	most             *floats             // the largest magnitude of each row
 }
 
 // A layer is x += o*attention(q*h, k*h, v*h) with h = layerNorm(x), and then x +=
@@ -43,22 +45,22 @@ type layer struct {
 type model struct {
 	shape
 	s                          *linalg.Session
-	batch, size                int     // size counts the weights
-	weights, slopes, mean, sq  *floats // all weights, one after the other, and what adamW keeps of them
-	norm                       *floats
+	batch, size                int       // size counts the weights
+	weights, slopes, mean, sq  *floats   // all weights, one after the other, and what adamW keeps of them
+	sums, norm                 *floats   // sums is slopes, behind them losses, and at the end a word to stop
+	root                       float32   // what scores are multiplied by before their softmax
 	all, saved                 []*weight // saved has the means, too
-	wte, wpe                   *weight   // vectors of tokens, which also read the result, and of positions
+	wte, wpe, loss             *weight   // vectors of tokens, which also read the result, and of positions
 	layers                     []*layer
-	text, starts               *ints
-	tokens, next, rows         *ints
-	x, h, scale, scores        *floats
+	tokens, next               *ints
+	most, x, h, scale, scores  *floats
 	dx, dh, dmiddle, dup, byDx *floats
-	do, dq, dk, dv, dp, losses *floats
+	do, dq, dk, dv, dp         *floats
 }
 
 // newModel makes a model whose weights are those of a seed.
 func newModel(s *linalg.Session, sh shape, batch int, seed uint64) *model {
-	m := &model{shape: sh, s: s, batch: batch}
+	m := &model{shape: sh, s: s, batch: batch, root: 1 / float32(math.Sqrt(float64(sh.dim/sh.heads)))}
 	d, n := sh.dim, sh.context
 	m.wpe = m.add("wpe", d, n)
 	for i := range sh.layers {
@@ -69,30 +71,23 @@ func newModel(s *linalg.Session, sh shape, batch int, seed uint64) *model {
 		})
 	}
 	m.wte = m.add("wte", sh.vocab, d) // the last: those behind would not be aligned for every device
-	most := 0
-	for _, w := range m.all {
-		m.size, most = m.size+w.rows*w.cols, max(most, w.rows*w.cols)
-	}
 	like := func() *floats { return m.floats(1, m.size) }
-	m.weights, m.slopes, m.mean, m.sq, m.norm = like(), like(), like(), like(), m.floats(1, 1)
+	m.weights, m.mean, m.sq, m.norm, m.sums = like(), like(), like(), m.floats(1, 1), m.floats(1, m.size+n+1)
+	m.slopes = m.sums.Slice(0, 1, 0, m.size)
 	m.saved = append(m.all[:len(m.all):len(m.all)], &weight{name: "adamw.mean", rows: 1, cols: m.size, w: m.mean},
 		&weight{name: "adamw.square", rows: 1, cols: m.size, w: m.sq})
-	check(array.Normal(&array.Stream{Seed: seed}, m.weights))
-	parts, from := m.floats(1, batch*most), 0
+	check(array.Fill(m.sums, 0), array.Normal(&array.Stream{Seed: seed}, m.weights))
 	for _, w := range m.all {
-		to := from + w.rows*w.cols
-		w.w = must(m.weights.Slice(0, 1, from, to).Reshape(w.rows, w.cols))
-		w.g = must(m.slopes.Slice(0, 1, from, to).Reshape(w.rows, w.cols))
-		w.parts = must(parts.Slice(0, 1, 0, batch*(to-from)).Reshape(batch*w.rows, w.cols))
+		to := w.from + w.rows*w.cols
+		w.w = must(m.weights.Slice(0, 1, w.from, to).Reshape(w.rows, w.cols))
+		w.g = must(m.slopes.Slice(0, 1, w.from, to).Reshape(w.rows, w.cols))
+		w.parts = m.floats(batch*w.rows, w.cols)
 		variance := 1 / float64(w.cols)
 		if strings.HasSuffix(w.name, ".o") || strings.HasSuffix(w.name, ".down") {
 			variance /= float64(2 * sh.layers) // as many such are added to x
 		}
 		check(array.Mul(w.w, w.w, array.Value(float32(math.Sqrt(variance)))))
-		from = to
 	}
-	m.wte.parts = m.floats(batch*sh.vocab, d) // which are added to until the end of the way back
-
 	column := func(rows int) *floats { return m.floats(batch*rows, n) }
 	for _, l := range m.layers {
 		l.qx, l.kx, l.vx, l.ox, l.p = column(d), column(d), column(d), column(d), column(sh.heads*n)
@@ -100,15 +95,17 @@ func newModel(s *linalg.Session, sh shape, batch int, seed uint64) *model {
 		l.scale1, l.scale2 = column(1), column(1)
 	}
 	m.x, m.h, m.scale, m.scores = column(d), column(d), column(1), column(sh.vocab)
-	m.dx, m.dh, m.dmiddle, m.dup, m.byDx = column(d), column(d), column(4*d), column(4*d), m.floats(batch*n, d)
-	m.do, m.dq, m.dk, m.dv, m.dp, m.losses = column(d), column(d), column(d), column(d), column(sh.heads*n), column(1)
-	m.tokens, m.next, m.rows = m.ints(batch, n), m.ints(batch, n), m.ints(1, batch*n)
+	m.dx, m.dh, m.dmiddle, m.dup, m.byDx = column(d), column(d), column(4*d), column(4*d), m.floats(n, d)
+	m.wpe.parts = m.dx
+	m.do, m.dq, m.dk, m.dv, m.dp = column(d), column(d), column(d), column(d), column(sh.heads*n)
+	m.loss = &weight{rows: 1, cols: n, g: m.sums.Slice(0, 1, m.size, m.size+n), parts: column(1)}
+	m.tokens, m.next, m.most = m.ints(batch, n), m.ints(batch, n), m.floats(1, n)
 	return m
 }
 
 func (m *model) add(name string, rows, cols int) *weight {
-	w := &weight{name: name, rows: rows, cols: cols}
-	m.all = append(m.all, w)
+	w := &weight{name: name, rows: rows, cols: cols, from: m.size}
+	m.all, m.size = append(m.all, w), m.size+rows*cols
 	return w
 }
 
@@ -122,101 +119,132 @@ func (m *model) grid(count int) backend.Grid {
 	return backend.Grid2((m.context+63)/64, count*m.batch, 64, 1)
 }
 
-// project makes y w times x, for each sequence. It and projectOnto are all that reads the layers'
-// weights on the way forward: a writer with weights of fewer bits has other products here alone.
-func (m *model) project(y *floats, w *weight, x *floats) {
-	check(y.GemmBatched(m.batch, 1, blas.NoTrans, w.w, blas.NoTrans, x, 0))
+// project makes y w times x, for each sequence, or adds that to y.
+func (m *model) project(y *floats, w *weight, x *floats, add bool) error {
+	if w.small != nil {
+		return m.projectSmall(y, w, x, add)
+	} else if add {
+		return y.AddMulBatched(m.batch, w.w, x)
+	}
+	return y.GemmBatched(m.batch, 1, blas.NoTrans, w.w, blas.NoTrans, x, 0)
 }
 
-// projectOnto adds w times x to y.
-func (m *model) projectOnto(y *floats, w *weight, x *floats) {
-	check(y.AddMulBatched(m.batch, w.w, x))
+// projectSmall is project of one sequence with 8 bits, whose products and their sums are exact.
+func (m *model) projectSmall(y *floats, w *weight, x *floats, add bool) error {
+	if !add {
+		check(array.Fill(y, 0))
+	}
+	return linalg.WithScratch(m.s, w.cols, m.context, func(q *linalg.Array[int8]) error {
+		return linalg.WithScratch(m.s, w.rows, m.context, func(sums *ints) error {
+			return cmp.Or(
+				array.Norm(m.most, x, math.Inf(1)),
+				launchQuantize(m.s, q, x, m.most),
+				linalg.GemmInt8Arrays(1, blas.NoTrans, w.small, blas.NoTrans, q, 0, sums),
+				launchRescale(m.s, y, y, sums, w.most, m.most))
+		})
+	})
 }
 
-// projectBack makes the slopes of w those of project: those of a sequence are a chain over its
-// positions, and merge adds them up. Those of x are beta*dx and theirs.
-func (m *model) projectBack(w *weight, dy, x, dx *floats, beta float32) {
-	check(
-		w.parts.GemmBatched(m.batch, 1, blas.NoTrans, dy, blas.Trans, x, 0),
-		dx.GemmBatched(m.batch, 1, blas.Trans, w.w, blas.NoTrans, dy, beta))
-	if w != m.wte {
-		m.merge(w)
+// shrink makes the weights that project reads ones of 8 bits.
+func (m *model) shrink() {
+	for _, w := range m.all[1:] { // wpe is only added
+		w.small, w.most = must(linalg.NewArray[int8](m.s, w.rows, w.cols)), m.floats(w.rows, 1)
+		check(array.Norm(w.most, w.w, math.Inf(1)), launchQuantize(m.s, w.small, w.w, w.most))
 	}
 }
 
-func (m *model) merge(w *weight) {
-	check(launchMerge(m.s, backend.GridFor(w.rows*w.cols), w.g, w.parts, m.batch))
+// projectBack makes parts of w the slopes of project, of each sequence a chain over its positions,
+// and dx beta*dx and those of x.
+func (m *model) projectBack(w *weight, dy, x, dx *floats, beta float32) error {
+	return cmp.Or(
+		w.parts.GemmBatched(m.batch, 1, blas.NoTrans, dy, blas.Trans, x, 0),
+		dx.GemmBatched(m.batch, 1, blas.Trans, w.w, blas.NoTrans, dy, beta))
+}
+
+// merge makes slopes of those of each sequence.
+func (m *model) merge(weights ...*weight) {
+	for _, w := range weights {
+		check(launchMerge(m.s, backend.GridFor(w.rows*w.cols), w.g, w.parts, m.batch))
+	}
 }
 
 // forward makes scores, for each position a column with how likely each token is to follow.
 func (m *model) forward() {
 	check(launchEmbed(m.s, m.grid(1), m.x, m.tokens, m.wte.w, m.wpe.w, m.dim, m.context))
-	heads, root := m.batch*m.heads, m.root()
+	heads := m.batch * m.heads
 	for _, l := range m.layers {
-		check(launchLayerNorm(m.s, m.grid(1), l.h1, l.scale1, m.x, m.dim, m.context))
-		m.project(l.qx, l.q, l.h1)
-		m.project(l.kx, l.k, l.h1)
-		m.project(l.vx, l.v, l.h1)
 		check(
+			launchLayerNorm(m.s, m.grid(1), l.h1, l.scale1, m.x, m.dim, m.context),
+			m.project(l.qx, l.q, l.h1, false),
+			m.project(l.kx, l.k, l.h1, false),
+			m.project(l.vx, l.v, l.h1, false),
 			l.p.GemmBatched(heads, 1, blas.Trans, l.kx, blas.NoTrans, l.qx, 0),
-			launchAttend(m.s, m.grid(m.heads), l.p, root, m.context),
-			l.ox.GemmBatched(heads, 1, blas.NoTrans, l.vx, blas.NoTrans, l.p, 0))
-		m.projectOnto(m.x, l.o, l.ox)
-		check(launchLayerNorm(m.s, m.grid(1), l.h2, l.scale2, m.x, m.dim, m.context))
-		m.project(l.upx, l.up, l.h2)
-		check(launchGelu(m.s, l.middle, l.upx))
-		m.projectOnto(m.x, l.down, l.middle)
+			launchSoftmax(m.s, m.grid(m.heads), l.p, m.root, m.context, m.context, true),
+			l.ox.GemmBatched(heads, 1, blas.NoTrans, l.vx, blas.NoTrans, l.p, 0),
+			m.project(m.x, l.o, l.ox, true),
+			launchLayerNorm(m.s, m.grid(1), l.h2, l.scale2, m.x, m.dim, m.context),
+			m.project(l.upx, l.up, l.h2, false),
+			launchGelu(m.s, l.middle, l.upx),
+			m.project(m.x, l.down, l.middle, true))
 	}
-	check(launchLayerNorm(m.s, m.grid(1), m.h, m.scale, m.x, m.dim, m.context))
-	m.project(m.scores, m.wte, m.h)
+	check(
+		launchLayerNorm(m.s, m.grid(1), m.h, m.scale, m.x, m.dim, m.context),
+		m.project(m.scores, m.wte, m.h, false))
 }
 
-// draw makes a batch of the part of the text from each of starts on, from the first one on.
-func (m *model) draw(first int) {
-	check(launchDraw(m.s, m.grid(1), m.tokens, m.next, m.rows, m.text, m.starts, first, m.vocab, m.context))
+// take makes a batch of the parts of a text that begin at starts.
+func (m *model) take(text, starts []int32) {
+	tokens, next := linalg.NewMatrix[int32](m.batch, m.context, nil), linalg.NewMatrix[int32](m.batch, m.context, nil)
+	for s, from := range starts {
+		copy(tokens.Row(s), text[from:])
+		copy(next.Row(s), text[from+1:])
+	}
+	check(m.tokens.CopyFrom(tokens), m.next.CopyFrom(next))
 }
 
-// root is what scores are multiplied by before their softmax: 1 over the root of a head's features.
-func (m *model) root() float32 { return 1 / float32(math.Sqrt(float64(m.dim/m.heads))) }
-
-// entropy makes losses those of the scores, and the scores their slopes times a weight.
+// entropy makes loss those of the scores, added up over the batch, and the scores their slopes
+// times a weight.
 func (m *model) entropy(weight float32) {
-	check(launchCrossEntropy(m.s, m.grid(1), m.losses, m.scores, m.next, weight, m.vocab, m.context))
+	check(
+		launchSoftmax(m.s, m.grid(1), m.scores, 1, m.vocab, m.context, false),
+		launchCrossEntropy(m.s, m.grid(1), m.loss.parts, m.scores, m.next, weight, m.vocab, m.context))
+	m.merge(m.loss)
 }
 
 // backward makes slopes those of the losses' mean over total positions, for the batch that forward
 // has worked on.
 func (m *model) backward(total int) {
 	m.entropy(1 / float32(total))
-	m.projectBack(m.wte, m.scores, m.h, m.dh, 0)
 	check(
+		m.projectBack(m.wte, m.scores, m.h, m.dh, 0),
 		array.Fill(m.dx, 0),
 		launchLayerNormBack(m.s, m.grid(1), m.dx, m.dh, m.h, m.scale, m.dim, m.context))
-	heads, root := m.batch*m.heads, m.root()
-	for i := range m.layers {
-		l := m.layers[m.shape.layers-1-i]
-		m.projectBack(l.down, m.dx, l.middle, m.dmiddle, 0)
-		check(launchGeluBack(m.s, m.dup, m.dmiddle, l.upx))
-		m.projectBack(l.up, m.dup, l.h2, m.dh, 0)
-		check(launchLayerNormBack(m.s, m.grid(1), m.dx, m.dh, l.h2, l.scale2, m.dim, m.context))
-		m.projectBack(l.o, m.dx, l.ox, m.do, 0)
+	heads := m.batch * m.heads
+	for _, l := range slices.Backward(m.layers) {
 		check(
+			m.projectBack(l.down, m.dx, l.middle, m.dmiddle, 0),
+			launchGeluBack(m.s, m.dup, m.dmiddle, l.upx),
+			m.projectBack(l.up, m.dup, l.h2, m.dh, 0),
+			launchLayerNormBack(m.s, m.grid(1), m.dx, m.dh, l.h2, l.scale2, m.dim, m.context),
+			m.projectBack(l.o, m.dx, l.ox, m.do, 0),
 			m.dp.GemmBatched(heads, 1, blas.Trans, l.vx, blas.NoTrans, m.do, 0),
 			m.dv.GemmBatched(heads, 1, blas.NoTrans, m.do, blas.Trans, l.p, 0),
-			launchAttendBack(m.s, m.grid(m.heads), m.dp, l.p, root, m.context),
+			launchSoftmaxBack(m.s, m.grid(m.heads), m.dp, l.p, m.root, m.context),
 			m.dq.GemmBatched(heads, 1, blas.NoTrans, l.kx, blas.NoTrans, m.dp, 0),
-			m.dk.GemmBatched(heads, 1, blas.NoTrans, l.qx, blas.Trans, m.dp, 0))
-		m.projectBack(l.q, m.dq, l.h1, m.dh, 0)
-		m.projectBack(l.k, m.dk, l.h1, m.dh, 1)
-		m.projectBack(l.v, m.dv, l.h1, m.dh, 1)
-		check(launchLayerNormBack(m.s, m.grid(1), m.dx, m.dh, l.h1, l.scale1, m.dim, m.context))
+			m.dk.GemmBatched(heads, 1, blas.NoTrans, l.qx, blas.Trans, m.dp, 0),
+			m.projectBack(l.q, m.dq, l.h1, m.dh, 0),
+			m.projectBack(l.k, m.dk, l.h1, m.dh, 1),
+			m.projectBack(l.v, m.dv, l.h1, m.dh, 1),
+			launchLayerNormBack(m.s, m.grid(1), m.dx, m.dh, l.h1, l.scale1, m.dim, m.context))
 	}
 	// The vectors of tokens have slopes from both ends: those of the result are there already.
-	check(
-		launchByRows(m.s, m.grid(1), m.byDx, m.dx, m.dim, m.context),
-		launchMerge(m.s, backend.GridFor(m.dim*m.context), m.wpe.g, m.dx, m.batch),
-		array.AddRows(m.wte.parts, m.byDx, m.rows))
-	m.merge(m.wte)
+	d, n, vocab := m.dim, m.context, m.vocab
+	for s := range m.batch {
+		check(
+			m.byDx.Transpose(m.dx.Slice(s*d, (s+1)*d, 0, n)),
+			array.AddRows(m.wte.parts.Slice(s*vocab, (s+1)*vocab, 0, d), m.byDx, m.tokens.Slice(s, s+1, 0, n)))
+	}
+	m.merge(m.all...)
 }
 
 // update moves the weights by a step of adamW.
@@ -229,46 +257,24 @@ func (m *model) update(rate, by, bySquare float32) {
 // read makes scores those of a sequence of tokens, which is no longer than the context. What is
 // behind them changes none of theirs.
 func (m *model) read(tokens []int32) {
-	all := linalg.NewMatrix[int32](1, m.context, nil)
-	copy(all.Data, tokens)
-	check(m.tokens.CopyFrom(all))
+	m.take(slices.Concat(tokens, make([]int32, m.context+1)), []int32{0})
 	m.forward()
 }
 
-// write gives the tokens that follow a prompt, one after the other. It sees as many before them as
-// the context has.
-func (m *model) write(seen []int32, o *options) iter.Seq[int32] {
-	return func(yield func(int32) bool) {
-		luck := m.floats(1, o.length)
-		check(array.Uniform(&array.Stream{Seed: o.seed, Next: 1 << 32}, luck))
-		for _, luck := range must(luck.Download()).Data {
-			m.read(seen)
-			scores := must(m.scores.Slice(0, m.vocab, len(seen)-1, len(seen)).Download()).Data
-			token := pick(scores, o.temperature, luck)
-			if token < 0 {
-				check(fmt.Errorf("the scores are no numbers"))
-			}
-			if !yield(token) {
-				return
-			}
-			seen = append(seen, token)
-			seen = seen[max(0, len(seen)-m.context):]
-		}
+// write says the tokens that follow a prompt: each time the one whose score, over the temperature,
+// and luck are the highest, which makes it as likely as softmax has it (Gumbel). It sees as many
+// before as the context has.
+func (m *model) write(ctx context.Context, seen []int32, o *options, say func(token int32)) {
+	luck, token := m.floats(m.vocab, 1), m.ints(1, 1)
+	for i := 0; i < o.length && ctx.Err() == nil; i++ {
+		m.read(seen)
+		scores := m.scores.Slice(0, m.vocab, len(seen)-1, len(seen))
+		check(
+			array.Uniform(&array.Stream{Seed: o.seed, Next: 1<<32 + uint64(i)}, luck),
+			launchChance(m.s, luck, scores, luck, array.Value(float32(o.temperature))),
+			array.ArgMax(token, luck))
+		seen = append(seen, must(token.At(0, 0)))
+		say(seen[len(seen)-1])
+		seen = seen[max(0, len(seen)-m.context):]
 	}
-}
-
-// pick is a token by its score: the higher, the likelier, and the more so the lower the
-// temperature. luck is from 0 to 1. It is -1 where a score is no number.
-func pick(scores []float32, temperature float64, luck float32) int32 {
-	most := slices.Max(scores)
-	if temperature == 0 {
-		return int32(slices.Index(scores, most))
-	}
-	sums, sum := make([]float64, len(scores)), 0.0
-	for i, score := range scores {
-		sum += rmath.Exp(float64(score-most) / temperature)
-		sums[i] = sum
-	}
-	at := float64(luck) * sum
-	return int32(slices.IndexFunc(sums, func(sum float64) bool { return at < sum }))
 }

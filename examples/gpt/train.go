@@ -1,9 +1,12 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"math/bits"
+	"slices"
 	"sync"
+	"time"
 
 	"github.com/tandem-gpu/tandem/array"
 	"github.com/tandem-gpu/tandem/backend"
@@ -11,123 +14,121 @@ import (
 	"github.com/tandem-gpu/tandem/rmath"
 )
 
-// A trainer has a model on each device of a session, which have the same weights and share each
-// batch: the devices must be 1, 2, 4, ..., so that merge's tree has a branch for each. Only slopes
-// travel between them.
+// A trainer has a model on each device, which have the same weights and share each batch with those
+// of other ranks. It is cut into parts, a power of two, so that each has a branch of merge's tree;
+// the models of all ranks take them in turn. Only sums travel.
 type trainer struct {
 	*options
+	vocabulary
 	models  []*model
 	devices []string
-	trained int // tokens to learn from
-	kept    int // the others, which show what was learned
+	text    []int32
+	trained int // characters to learn from; the others, kept back, show what was learned
+	parts   int // of a batch
 	done    int // steps
+	stop    bool
 	losses  []float64
+	starts  *ints
 }
 
-// rate is how far a step goes at most: it rises for 20 steps, and falls to a tenth with half a
-// cosine.
-const rate = 8e-3
-
-func newTrainer(sessions []*linalg.Session, o *options, tokens []int32) (*trainer, error) {
-	t := &trainer{options: o, trained: len(tokens) / 10 * 9}
-	t.kept = len(tokens) - t.trained
-	if n := len(sessions); bits.OnesCount(uint(n)) != 1 || bits.OnesCount(uint(o.batch)) != 1 || n > o.batch {
-		return nil, fmt.Errorf("%d devices for a batch of %d: both must be powers of two", n, o.batch)
+func newTrainer(sessions []*linalg.Session, o *options, v vocabulary, text []int32) *trainer {
+	devices := o.ranks * len(sessions)
+	t := &trainer{options: o, vocabulary: v, text: text, trained: len(text) / 10 * 9}
+	t.parts = 1 << bits.Len(uint(devices-1))
+	if o.batch%t.parts != 0 {
+		check(fmt.Errorf("%d devices cannot share batches of %d", devices, o.batch))
 	}
 	for _, s := range sessions {
-		if err := fits(s.Info()); err != nil {
-			return nil, err
+		t.models = append(t.models, newModel(s, o.shape, o.batch/t.parts, o.seed))
+		t.devices = append(t.devices, s.Info().Name)
+	}
+	t.starts = t.models[0].ints(1, o.batch)
+	return t
+}
+
+// train makes the steps that are left, and says how far it is.
+func (t *trainer) train(ctx context.Context) {
+	for start, said, first := time.Now(), time.Now(), t.done; t.done < t.steps && !t.stop; {
+		t.stop = ctx.Err() != nil
+		loss := t.step()
+		if time.Since(said) < 2*time.Second {
+			continue
 		}
-		m := newModel(s, o.shape, o.batch/len(sessions), o.seed)
-		m.text, m.starts = must(linalg.Upload(s, linalg.NewMatrix(1, len(tokens), tokens))), m.ints(1, o.batch)
-		t.models, t.devices = append(t.models, m), append(t.devices, s.Info().Name)
+		said = time.Now()
+		each := time.Since(start) / time.Duration(t.done-first)
+		fmt.Fprintf(t.progress, "step %d of %d: loss %.3f, %.0f tokens/s, %v left\n", t.done, t.steps, loss,
+			float64(t.batch*t.context)/each.Seconds(), (each * time.Duration(t.steps-t.done)).Round(time.Second))
 	}
-	return t, nil
 }
 
-// fits says what a device lacks.
-func fits(i backend.Info) error {
-	if !i.Float32 || !i.Float64 {
-		return fmt.Errorf("%w: %s needs float32, and float64 for elementary functions", backend.ErrUnsupported, i.Name)
-	}
-	return nil
-}
-
-// step is one step of training: the batch of step i is that of stream i+1 of the seed. It gives the
-// loss before it.
+// step is one step of training, and gives the loss before it. The batch of step i is that of stream
+// i+1 of the seed. The rate rises for 20 steps, and falls to a tenth with half a cosine.
 func (t *trainer) step() float64 {
-	t.each(func(i int, m *model) {
-		check(array.Integers(&array.Stream{Seed: t.seed, Next: uint64(t.done) + 1}, m.starts, 0,
-			int32(t.trained-t.context)))
-		m.draw(i * m.batch)
+	stream, end := &array.Stream{Seed: t.seed, Next: uint64(t.done) + 1}, int32(t.trained-t.context)
+	check(array.Integers(stream, t.starts, 0, end))
+	loss := t.share(must(t.starts.Download()).Data, func(m *model) {
 		m.forward()
 		m.backward(t.batch * t.context)
 	})
-	loss := t.loss()
-	t.share()
 	t.done++
 	i := float64(t.done)
-	r := rate * min(i/20, 0.55+float64(0.45*rmath.CosPi(i/float64(t.steps))))
+	rate := 8e-3 * min(i/20, 0.55+float64(0.45*rmath.CosPi(i/float64(t.steps))))
 	for _, m := range t.models {
-		m.update(float32(r), float32(1/(1-rmath.Pow(beta1, i))), float32(1/(1-rmath.Pow(beta2, i))))
+		m.update(float32(rate), float32(1/(1-rmath.Pow(beta1, i))), float32(1/(1-rmath.Pow(beta2, i))))
 	}
 	t.losses = append(t.losses, loss)
 	return loss
 }
 
-// share makes the slopes of all models the sums of theirs, in the order of merge.
-func (t *trainer) share() {
-	for by := 1; by < len(t.models); by *= 2 {
-		for i := 0; i < len(t.models); i += 2 * by {
-			m, other := t.models[i], t.models[i+by]
-			check(linalg.WithScratch(m.s, 1, m.size, func(x *floats) error {
-				check(array.Copy(x, other.slopes), array.Add(m.slopes, m.slopes, x))
-				return nil
-			}))
+// share calls f for all parts of the batch whose sequences begin at starts, and gives the models of
+// all ranks the sums of what the parts have. It returns the mean loss. Where one rank is to stop,
+// all are.
+func (t *trainer) share(starts []int32, f func(m *model)) (loss float64) {
+	here, size := len(t.models), t.models[0].size+t.context+1
+	var all []float32
+	for first := 0; first < t.parts; first += t.ranks * here {
+		mine := linalg.NewMatrix[float32](here, size, nil)
+		var work sync.WaitGroup
+		errs := make([]error, here)
+		for i, m := range t.models {
+			part := first + t.rank*here + i
+			work.Go(func() {
+				defer catch(&errs[i])
+				if part < t.parts {
+					m.take(t.text, starts[part*m.batch:][:m.batch])
+					f(m)
+					check(m.sums.CopyTo(mine.Slice(i, i+1, 0, size)))
+				}
+			})
 		}
+		work.Wait()
+		check(errs...)
+		if t.stop {
+			mine.Row(0)[size-1] = 1
+		}
+		all = append(all, must(t.gather(mine.Data))...)
 	}
-	for _, m := range t.models[1:] {
-		check(array.Copy(m.slopes, t.models[0].slopes))
-	}
-}
-
-// loss is the mean of the losses of the last batch, which are added sequence by sequence.
-func (t *trainer) loss() (sum float64) {
 	for _, m := range t.models {
-		for _, loss := range must(m.losses.Download()).Data {
-			sum += float64(loss)
-		}
+		check(launchMerge(m.s, backend.GridFor(size), m.sums, slices.Clone(all[:t.parts*size]), t.parts))
 	}
-	return sum / float64(t.batch*t.context)
+	last := must(t.models[0].sums.Slice(0, 1, size-1-t.context, size).Download()).Data
+	t.stop = last[t.context] > 0
+	for _, x := range last[:t.context] {
+		loss += float64(x)
+	}
+	return loss / float64(t.batch*t.context)
 }
 
 // evaluate is the loss of a batch that is spread over the text kept back.
 func (t *trainer) evaluate() float64 {
-	t.each(func(i int, m *model) {
-		check(array.Range(m.starts, int32(t.trained), int32((t.kept-t.context-1)/t.batch)))
-		m.draw(i * m.batch)
+	starts, apart := make([]int32, t.batch), (len(t.text)-t.trained-t.context-1)/t.batch
+	for i := range starts {
+		starts[i] = int32(t.trained + i*apart)
+	}
+	return t.share(starts, func(m *model) {
 		m.forward()
 		m.entropy(1)
 	})
-	return t.loss()
-}
-
-// each calls f for every model at once.
-func (t *trainer) each(f func(i int, m *model)) {
-	var all sync.WaitGroup
-	failed := make([]any, len(t.models))
-	for i, m := range t.models {
-		all.Go(func() {
-			defer func() { failed[i] = recover() }()
-			f(i, m)
-		})
-	}
-	all.Wait()
-	for _, r := range failed {
-		if r != nil {
-			panic(r)
-		}
-	}
 }
 
 // writer is the model for one sequence.

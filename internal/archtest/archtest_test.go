@@ -242,8 +242,8 @@ var rules = []rule{
 	{
 		pkg: "examples/...",
 		may: []string{
-			"array", "array/np", "backend/...", "kernels", "linalg/...", "gpu", "gpu/launch", "gpu/support", "rmath",
-			"rmath/f32", "examples/...",
+			"array", "array/np", "backend/...", "cluster", "kernels", "linalg/...", "gpu", "gpu/launch", "gpu/support",
+			"rmath", "rmath/f32", "examples/...",
 		},
 		mods: []string{"gonum.org/v1/gonum/...", "gonum.org/v1/plot/..."},
 	},

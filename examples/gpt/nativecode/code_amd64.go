@@ -13,20 +13,11 @@ import (
 //go:embed code_adamw_amd64.zip
 var Code_adamw support.Natives
 
-//go:embed code_attend_amd64.zip
-var Code_attend support.Natives
-
-//go:embed code_attendback_amd64.zip
-var Code_attendback support.Natives
-
-//go:embed code_byrows_amd64.zip
-var Code_byrows support.Natives
+//go:embed code_chance_amd64.zip
+var Code_chance support.Natives
 
 //go:embed code_crossentropy_amd64.zip
 var Code_crossentropy support.Natives
-
-//go:embed code_draw_amd64.zip
-var Code_draw support.Natives
 
 //go:embed code_embed_amd64.zip
 var Code_embed support.Natives
@@ -45,3 +36,15 @@ var Code_layernormback support.Natives
 
 //go:embed code_merge_amd64.zip
 var Code_merge support.Natives
+
+//go:embed code_quantize_amd64.zip
+var Code_quantize support.Natives
+
+//go:embed code_rescale_amd64.zip
+var Code_rescale support.Natives
+
+//go:embed code_softmax_amd64.zip
+var Code_softmax support.Natives
+
+//go:embed code_softmaxback_amd64.zip
+var Code_softmaxback support.Natives

@@ -7,4 +7,4 @@ package nativecode
 import "github.com/tandem-gpu/tandem/gpu/support"
 
 // There is no code here.
-var Code_adamw, Code_attend, Code_attendback, Code_byrows, Code_crossentropy, Code_draw, Code_embed, Code_gelu, Code_geluback, Code_layernorm, Code_layernormback, Code_merge support.Natives
+var Code_adamw, Code_chance, Code_crossentropy, Code_embed, Code_gelu, Code_geluback, Code_layernorm, Code_layernormback, Code_merge, Code_quantize, Code_rescale, Code_softmax, Code_softmaxback support.Natives
