@@ -14,7 +14,8 @@ import (
 
 // Solve makes c the solution X of A*X = B, by the LU factorization of a, which is square:
 // [linalg.FactorLUContext]. c has the shape of b. The error is linalg.ErrSingular, which names the
-// pivot, where a pivot is 0.
+// pivot, where a pivot is 0, and linalg.ErrOverflow where a number of X, or on the way to it, is
+// beyond the type.
 func Solve[T Float](c, a, b *Array[T]) error {
 	s, rows, cols, err := dims("Solve", "c", c)
 	if err == nil {

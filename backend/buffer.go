@@ -206,6 +206,7 @@ func (d *device) allocate(alloc func() (Memory, error)) (Memory, error) {
 		before = d.used.bytes.Load()
 		time.Sleep(5 * time.Millisecond)
 	}
+	d.freeKept() // what the driver keeps of these, too
 	return alloc()
 }
 

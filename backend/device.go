@@ -30,7 +30,8 @@ type device struct {
 	lost      atomic.Pointer[string] // why, once it is
 	abandoned atomic.Bool
 
-	closing sync.Once
+	closing   sync.Once
+	forgotten background // ends what the program has forgotten
 
 	mu     sync.Mutex
 	shut   bool

@@ -2,6 +2,7 @@ package backend
 
 import (
 	"runtime"
+	"sync"
 	"sync/atomic"
 )
 
@@ -63,9 +64,44 @@ func (o *object) closed() bool { return o.state.Load()&closedBit != 0 }
 func whenForgotten[H any](handle *H, o *object, end func()) {
 	runtime.AddCleanup(handle, func(o *object) {
 		if !o.closed() {
-			go end()
+			o.dev.forgotten.add(end)
 		}
 	}, o)
+}
+
+// A background calls functions in one goroutine, which ends when there are none: of thousands that
+// wait at once, each would keep a thread in the driver.
+type background struct {
+	mu      sync.Mutex
+	calls   []func()
+	working bool
+}
+
+func (b *background) add(call func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.calls = append(b.calls, call)
+	if !b.working {
+		b.working = true
+		go b.work()
+	}
+}
+
+// take is the calls that there are, and stops the work where there are none.
+func (b *background) take() (calls []func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	calls, b.calls = b.calls, nil
+	b.working = len(calls) > 0
+	return calls
+}
+
+func (b *background) work() {
+	for calls := b.take(); len(calls) > 0; calls = b.take() {
+		for _, call := range calls {
+			call()
+		}
+	}
 }
 
 type releasable interface{ Release() }

@@ -298,7 +298,8 @@ func (f *LU[T]) Packed() Matrix[T] { return f.packed }
 func (f *LU[T]) Pivots() []int { return f.pivots }
 
 // Solve is the solution X of A*X = B, which is packed and new. B has the rows of A. The error is
-// ErrShape where A is not square or B has other rows, and ErrSingular where a pivot is 0.
+// ErrShape where A is not square or B has other rows, ErrSingular where a pivot is 0, and
+// ErrOverflow where X, or a number on the way to it, is beyond the type.
 func (f *LU[T]) Solve(b Matrix[T]) (Matrix[T], error) {
 	return f.SolveContext(context.Background(), blas.NoTrans, b)
 }
@@ -319,7 +320,13 @@ func (f *LU[T]) SolveContext(ctx context.Context, tA blas.Transpose, b Matrix[T]
 	}
 	err = solver[T](ctx, f.s, float64(n)*float64(n)*float64(b.Cols)).SolveLU(tA != blas.NoTrans, n, b.Cols,
 		f.packed.Data, f.packed.Stride, f.pivots, x.Data, x.Stride)
-	return x, err
+	if err != nil {
+		return Matrix[T]{}, err
+	}
+	if f.norm.Value-f.norm.Value != 0 { // of A itself
+		return x, nil
+	}
+	return finite(x, b)
 }
 
 func (f *LU[T]) isSquare() error {
@@ -459,7 +466,7 @@ func (f *Cholesky[T]) factor(ctx context.Context, a Matrix[T]) (row int, err err
 func (f *Cholesky[T]) L() Matrix[T] { return f.l }
 
 // Solve is the solution X of A*X = B, which is packed and new. The error is ErrShape where B has
-// other rows than A.
+// other rows than A, and ErrOverflow as for [LU.Solve].
 func (f *Cholesky[T]) Solve(b Matrix[T]) (Matrix[T], error) {
 	return f.SolveContext(context.Background(), b)
 }
@@ -473,7 +480,10 @@ func (f *Cholesky[T]) SolveContext(ctx context.Context, b Matrix[T]) (Matrix[T],
 	}
 	err = solver[T](ctx, f.s, float64(n)*float64(n)*float64(b.Cols)).SolveCholesky(true, n, b.Cols, f.l.Data,
 		f.l.Stride, x.Data, x.Stride)
-	return x, err
+	if err != nil {
+		return Matrix[T]{}, err
+	}
+	return finite(x, b)
 }
 
 // Inverse is the inverse of A, which is packed and new: the solution of A*X = I.

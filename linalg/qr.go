@@ -122,9 +122,9 @@ func (f *QR[T]) applyQ(ctx context.Context, trans bool, x Matrix[T]) error {
 
 // Solve is the solution X of least squares: each of its columns makes the norm of that of A*X - B
 // the smallest. It is packed and new: R*X = QᵀB, of which the first n rows count. The error is
-// ErrShape where A has fewer rows than columns, which [LQ] is for, or B has other rows than A, and
-// ErrSingular where there is a 0 on R's diagonal. Where A has not full rank but for rounding the
-// diagonal has numbers that are small instead: see Cond.
+// ErrShape where A has fewer rows than columns, which [LQ] is for, or B has other rows than A,
+// ErrSingular where there is a 0 on R's diagonal, and ErrOverflow as for [LU.Solve]. Where A has
+// not full rank but for rounding the diagonal has numbers that are small instead: see Cond.
 func (f *QR[T]) Solve(b Matrix[T]) (Matrix[T], error) {
 	return f.SolveContext(context.Background(), b)
 }
@@ -152,9 +152,11 @@ func (f *QR[T]) SolveContext(ctx context.Context, b Matrix[T]) (Matrix[T], error
 		return Matrix[T]{}, err
 	}
 	x := qb.Slice(0, n, 0, b.Cols).Packed()
-	err = f.solveR(stage(ctx, f.shareOfQ(), 1), false, x)
+	if err := f.solveR(stage(ctx, f.shareOfQ(), 1), false, x); err != nil {
+		return Matrix[T]{}, err
+	}
 	scaleElements(x, f.exps, right, 1)
-	return x, err
+	return finite(x, b, f.packed)
 }
 
 // rightExponents is the exponents of columns of a right side with row i over 2^rows[i], or nil.
@@ -303,8 +305,8 @@ func (f *LQ[T]) QContext(ctx context.Context) (Matrix[T], error) {
 
 // Solve is the solution X of A*X = B of which each column has the smallest norm. It is packed and
 // new: Qᵀ times the solution Y of L*Y = B. The error is ErrShape where A has more rows than
-// columns, which [QR] is for, or B has other rows than A, and ErrSingular where there is a 0 on L's
-// diagonal.
+// columns, which [QR] is for, or B has other rows than A, ErrSingular where there is a 0 on L's
+// diagonal, and ErrOverflow as for [LU.Solve].
 func (f *LQ[T]) Solve(b Matrix[T]) (Matrix[T], error) {
 	return f.SolveContext(context.Background(), b)
 }
@@ -334,9 +336,11 @@ func (f *LQ[T]) SolveContext(ctx context.Context, b Matrix[T]) (Matrix[T], error
 		return Matrix[T]{}, err
 	}
 	copyOf(x.Slice(0, m, 0, b.Cols), y)
-	err = f.qr.applyQ(stage(ctx, share, 1), false, x)
+	if err := f.qr.applyQ(stage(ctx, share, 1), false, x); err != nil {
+		return Matrix[T]{}, err
+	}
 	scaleElements(x, nil, right, 1)
-	return x, err
+	return finite(x, b, f.qr.packed)
 }
 
 // LeastSquares is the X that makes the norm of each column of A*X - B the smallest, on the default

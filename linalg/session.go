@@ -169,7 +169,7 @@ const lastChance = 20 * time.Millisecond
 // Close waits for the queue, then releases the device, its arrays and its kernels. It is
 // idempotent. Of a nil session it is backend.ErrArgument.
 func (s *Session) Close() error {
-	if s == nil || s.core == nil {
+	if s == nil || s.core == nil || s.failed != nil {
 		return s.open()
 	}
 	s.mu.Lock()

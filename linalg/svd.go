@@ -2,6 +2,7 @@ package linalg
 
 import (
 	"context"
+	"fmt"
 	"math"
 
 	"github.com/tandem-gpu/tandem/internal/host"
@@ -19,7 +20,8 @@ type SVD[T Float] struct {
 
 // FactorSVD is the singular value decomposition of A on the default device. A stays as it is; it
 // may have any shape. Where it has NaN or infinities, all results are NaN. The error is
-// ErrNotConverged where the iteration does not end, which no finite matrix is known for.
+// ErrNotConverged where the iteration does not end, as it may where elements near both ends of the
+// range meet. Values beyond the type are +Inf.
 func FactorSVD[T Float](a Matrix[T]) (*SVD[T], error) {
 	return FactorSVDContext(context.Background(), nil, a)
 }
@@ -108,11 +110,19 @@ func (f *SVD[T]) Cond() T {
 
 // Solve is the X of which each column makes the norm of that of A*X - B the smallest, and is itself
 // the smallest such: V times the inverse of S times UᵀB, where only the first Rank(relative)
-// singular values count. It is packed and new. The error is ErrShape where B has other rows than A.
-// Where A has NaN or infinities X is NaN.
+// singular values count. It is packed and new. The error is ErrShape where B has other rows than A,
+// backend.ErrArgument where relative is negative or NaN, and ErrOverflow where the largest singular
+// value, or X, is beyond the type. Where A has NaN or infinities X is NaN.
 func (f *SVD[T]) Solve(b Matrix[T], relative T) (Matrix[T], error) {
 	if err := checkRightSide(f.u.Rows, f.vt.Cols, b); err != nil {
 		return Matrix[T]{}, err
+	}
+	if !(relative >= 0) {
+		return Matrix[T]{}, errArgument(fmt.Sprintf("SVD.Solve: relative is %v, and must be 0 or more", relative))
+	}
+	if len(f.values) > 0 && math.IsInf(float64(f.values[0]), 1) {
+		return Matrix[T]{}, fmt.Errorf("%w: the largest singular value is beyond %T; scale the matrix", ErrOverflow,
+			relative)
 	}
 	rank, x := f.Rank(relative), NewMatrix[T](f.vt.Cols, b.Cols, nil)
 	if n := len(f.values); n > 0 && f.values[0] != f.values[0] {
@@ -130,5 +140,5 @@ func (f *SVD[T]) Solve(b Matrix[T], relative T) (Matrix[T], error) {
 		}
 	}
 	host.GemmTrans(true, false, x.Rows, x.Cols, rank, 1, f.vt.Data, f.vt.Stride, y.Data, y.Stride, 0, x.Data, x.Stride)
-	return x, nil
+	return finite(x, b, f.u)
 }

@@ -1,12 +1,16 @@
 package linalg_test
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
+	"gonum.org/v1/gonum/floats"
+
+	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -148,5 +152,61 @@ func TestSVDSolve(t *testing.T) {
 	}
 	if x, err := f.Solve(linalg.NewMatrix(2, 1, []float64{1, 0}), 0); err != nil || x.Data[0] == x.Data[0] {
 		t.Errorf("the solution by NaN is %v, %v", x.Data, err)
+	}
+}
+
+// Two singular values of one size, and next to nothing beside them, have vectors.
+func TestSVDNextToNothing(t *testing.T) {
+	for _, data := range [][]float64{
+		{1, 1e-170, 0, 0, 1, 0, 0, 0, 0},
+		{1, -1e-170, 0, 0, -1, 0, 0, 0, 0},
+		{1e-150, 0, 1, 0, 1e-150, 1e150, 1, 1e150, 0},
+	} {
+		f, err := linalg.FactorSVD(linalg.NewMatrix(3, 3, data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range []linalg.Matrix[float64]{f.U(), f.VT()} {
+			for i := range 3 {
+				if n := floats.Norm(m.Row(i), 2); !(math.Abs(n-1) < 1e-14) {
+					t.Errorf("%v: a row has the norm %v: %v", data, n, m)
+				}
+			}
+		}
+	}
+}
+
+// A solution beyond the type is an error, and so is a bad measure of what counts.
+func TestOverflow(t *testing.T) {
+	tiny := linalg.NewMatrix(2, 2, []float64{5e-324, 0, 0, 5e-324})
+	b := linalg.NewMatrix(2, 1, []float64{1, 1})
+	lu, err1 := linalg.FactorLU(tiny)
+	qr, err2 := linalg.FactorQR(tiny)
+	lq, err3 := linalg.FactorLQ(tiny)
+	svd, err4 := linalg.FactorSVD(tiny)
+	large, err5 := linalg.FactorSVD(linalg.NewMatrix(2, 2, []float32{3e38, 3e38, 1e36, -1e36}))
+	chol, err6 := linalg.FactorCholesky(linalg.NewMatrix(2, 2, []float64{1e-320, 0, 0, 1e-320}))
+	if err := cmp.Or(err1, err2, err3, err4, err5, err6); err != nil {
+		t.Fatal(err)
+	}
+	_, err1 = lu.Inverse()
+	_, err2 = qr.Solve(b)
+	_, err3 = lq.Solve(b)
+	_, err4 = svd.Solve(b, 0)
+	_, err5 = large.Solve(linalg.NewMatrix(2, 1, []float32{1, 1}), 0)
+	_, err6 = chol.Solve(b)
+	for i, err := range []error{err1, err2, err3, err4, err5, err6} {
+		if !errors.Is(err, linalg.ErrOverflow) {
+			t.Errorf("%d: %v, want ErrOverflow", i, err)
+		}
+	}
+	inf := linalg.NewMatrix(2, 1, []float64{math.Inf(1), 1}) // what comes through is none
+	if _, err := lu.Solve(inf); err != nil {
+		t.Error(err)
+	}
+	for _, relative := range []float64{-1, math.NaN()} {
+		if _, err := svd.Solve(b, relative); !errors.Is(err, backend.ErrArgument) {
+			t.Errorf("relative %v: %v", relative, err)
+		}
 	}
 }

@@ -145,7 +145,8 @@ func TopK[T array.Element](a *Array[T], k int, axis ...int) (elements *Array[T],
 	if err := index.Err(); err != nil {
 		return failed[T](err), index
 	}
-	return of(a, shape, func(c *Array[T]) error { return array.TopK(c, index, a, axis...) }), index
+	elements = of(a, shape, func(c *Array[T]) error { return array.TopK(c, index, a, axis...) })
+	return elements, with(elements, index)
 }
 
 // IsIn is [array.IsIn].

@@ -99,9 +99,12 @@ func Triu[T array.Element](a *Array[T], k int) *Array[T] {
 
 // Diff is [array.Diff], along the rows, or, with axis 0, down the columns.
 func Diff[T array.Element](a *Array[T], axis ...int) *Array[T] {
-	shape := func(rows, cols int) (int, int) { return rows, cols - 1 }
-	if len(axis) == 1 && axis[0] == 0 {
-		shape = func(rows, cols int) (int, int) { return rows - 1, cols }
+	shape := func(rows, cols int) (int, int) { return rows, max(cols-1, 0) }
+	switch {
+	case len(axis) == 1 && axis[0] == 0:
+		shape = func(rows, cols int) (int, int) { return max(rows-1, 0), cols }
+	case len(axis) > 1 || len(axis) == 1 && axis[0] != 1:
+		return failed[T](errAxis(axis))
 	}
 	return of(a, shape, func(c *Array[T]) error { return array.Diff(c, a) })
 }
@@ -151,7 +154,16 @@ func Compress[T array.Stored](a *Array[T], mask *Array[bool]) *Array[T] {
 		n, err = array.Compress(c, a, mask)
 		return err
 	})
-	return all.Slice(0, 1, 0, n)
+	return head(all, n)
+}
+
+// head is the first n elements of the row a, in memory of their own.
+func head[T array.Stored](a *Array[T], n int) *Array[T] {
+	if _, cols := a.Dims(); n == cols {
+		return a
+	}
+	defer a.Free()
+	return Copy(a.Slice(0, 1, 0, n))
 }
 
 func flat(rows, cols int) (int, int) { return 1, rows * cols }
@@ -163,7 +175,7 @@ func Nonzero(mask *Array[bool]) *Array[int32] {
 		n, err = array.Nonzero(c, mask)
 		return err
 	})
-	return all.Slice(0, 1, 0, n)
+	return head(all, n)
 }
 
 // Unique is [array.Unique], rows: the different elements, and how often there is each.
@@ -174,7 +186,7 @@ func Unique[T array.Element](a *Array[T]) (elements *Array[T], counts *Array[int
 		n, err = array.Unique(c, counts, a)
 		return err
 	})
-	return elements.Slice(0, 1, 0, n), counts.Slice(0, 1, 0, n)
+	return head(elements, n), head(with(elements, counts), n)
 }
 
 // UniqueInverse is [array.UniqueInverse]: the different elements, a row, and the number that each
@@ -186,5 +198,5 @@ func UniqueInverse[T array.Element](a *Array[T]) (elements *Array[T], inverse *A
 		n, err = array.UniqueInverse(c, inverse, a)
 		return err
 	})
-	return elements.Slice(0, 1, 0, n), inverse
+	return head(elements, n), with(elements, inverse)
 }

@@ -80,6 +80,14 @@ func made[R any](s *linalg.Session, rows, cols int, fill func(c *Array[R]) error
 	return c
 }
 
+// with is b, or what carries the error that a, made by the same call, has.
+func with[A, B any](a *Array[A], b *Array[B]) *Array[B] {
+	if err := a.Err(); err != nil {
+		return failed[B](err)
+	}
+	return b
+}
+
 // of is a new array of as many rows and columns as shape says of those of a.
 func of[R, T any](a *Array[T], shape func(rows, cols int) (int, int), fill func(c *Array[R]) error) *Array[R] {
 	if err := check(a); err != nil {

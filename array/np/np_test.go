@@ -277,6 +277,18 @@ func TestBadInput(t *testing.T) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
+	largest, columns := np.TopK(x, 9)
+	_, rows := np.TopK(x, 1, 5)
+	for _, err := range []error{
+		largest.Err(), columns.Err(), rows.Err(), np.Diff(x, 2).Err(), np.Quantile(x, 2, 0.5).Err(),
+	} {
+		if err == nil || !strings.HasPrefix(err.Error(), "np_test.go:") {
+			t.Errorf("%v, want an error", err)
+		}
+	}
+	if err := largest.Session().Close(); err != largest.Err() {
+		t.Errorf("closing what a failed array has: %v", err)
+	}
 	if err := linalg.Failed[float32](nil).Err(); err == nil {
 		t.Error("Failed without an error has none")
 	}

@@ -40,7 +40,7 @@ var tolerated = []string{
 	"cuGetErrorName", "cuGetErrorString", "cuDevicePrimaryCtxRelease", "cuMemFree", "cuMemFreeAsync", "cuMemFreeHost",
 	"cuMemHostUnregister", "cuStreamDestroy", "cuEventDestroy", "cuModuleUnload", "cuMemPoolTrimTo",
 	"cuEventRecord", "cuStreamWaitEvent", // where memory is freed; TestPoolOrder has what follows
-	"cuDeviceGetAttribute", // of pools; TestWithoutPool
+	"cuDeviceGetAttribute", "cuDeviceGetDefaultMemPool", "cuMemPoolSetAttribute", // of pools; TestWithoutPool
 }
 
 // late are calls that are also made where nobody takes an error any more: before something is

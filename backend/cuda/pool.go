@@ -28,15 +28,13 @@ func (d *device) openPool() error {
 		c.DeviceAttribute(&has, capi.AttributeMemoryPools, d.dev) != capi.Success || has == 0 {
 		return nil
 	}
-	if err := d.call("cuDeviceGetDefaultMemPool",
-		func(c *capi.Table) int32 { return c.DeviceGetDefaultMemPool(&p.handle, d.dev) }); err != nil {
-		return err
-	}
 	keep := uint64(d.info.Memory / 8)
-	if err := d.call("cuMemPoolSetAttribute", func(c *capi.Table) int32 {
-		return c.MemPoolSetAttribute(p.handle, capi.PoolReleaseThreshold, &keep)
-	}); err != nil {
-		return err
+	if d.call("cuDeviceGetDefaultMemPool", func(c *capi.Table) int32 {
+		return cmp.Or(c.DeviceGetDefaultMemPool(&p.handle, d.dev),
+			c.MemPoolSetAttribute(p.handle, capi.PoolReleaseThreshold, &keep))
+	}) != nil {
+		p.handle = 0
+		return nil
 	}
 	if err := d.call("cuStreamCreate",
 		func(c *capi.Table) int32 { return c.StreamCreate(&p.freeing, capi.StreamNonBlocking) }); err != nil {

@@ -607,8 +607,7 @@ func (q *chase) turn(to []sweep, k int, c, s float64) []sweep {
 // left and from the right that make them.
 type diagonalized struct{ large, small, cl, sl, cr, sr float64 }
 
-// twoValues is [f g; 0 h] made diagonal, to the last bits, as LAPACK's dlasv2 does it. g is not
-// next to nothing.
+// twoValues is [f g; 0 h] made diagonal, to the last bits, as LAPACK's dlasv2 does it.
 func twoValues(f, g, h float64) (v diagonalized) {
 	swap := math.Abs(h) > math.Abs(f)
 	if swap {
@@ -622,7 +621,11 @@ func twoValues(f, g, h float64) (v diagonalized) {
 		t, mm := 2-l, float64(m*m)
 		s, r := math.Sqrt(math.FMA(t, t, mm)), math.Sqrt(math.FMA(l, l, mm))
 		a := (s + r) / 2
-		t = (m/(s+t) + m/(r+l)) * (1 + a)
+		if r+l > 0 {
+			t = (m/(s+t) + m/(r+l)) * (1 + a)
+		} else { // both are of one size, and the square of m is next to nothing
+			t = math.Copysign(2, m)
+		}
 		l = math.Sqrt(math.FMA(t, t, 4))
 		v = diagonalized{large: float64(f * a), small: h / a, cr: 2 / l, sr: t / l}
 		v.cl, v.sl = math.FMA(v.sr, m, v.cr)/a, h/f*v.sr/a
