@@ -14,7 +14,8 @@
  *   a*b = a0*b0 + 2^8*(a0*b1 + a1*b0) + 2^16*(a0*b2 + a1*b1 + a2*b0) + 2^24*(a0*b3 + ... + a3*b0)
  *
  * is ten products, of which a sum is kept for each power. Modelled, not measured: a multiprocessor
- * of sm_80 or sm_90 multiplies 2048 bytes a cycle, so 204 int32, and 64 by plain instructions.
+ * of sm_80 or sm_90 multiplies 2048 bytes a cycle, so 204 int32, and 64 by plain instructions. Of
+ * sm_86, sm_89 and sm_120 it is half of that, which does not pay for int32.
  * A word has the bytes of elements l%4, l%4 + 4, l%4 + 8 and l%4 + 12 of sixteen
  * along k, of A as of B, so that the reads of a warp meet each bank once.
  *

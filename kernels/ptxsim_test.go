@@ -123,7 +123,7 @@ func TestPTXOnSimulator(t *testing.T) {
 
 // Broken PTX must show: what runs is what ships.
 func TestCorruptedPTXOnSimulator(t *testing.T) {
-	unit := &backend.Info{GPU: true, Vendor: "nvidia", Int8Unit: "m16n8k32"}
+	unit := &backend.Info{GPU: true, Arch: "sm_90", Int8Unit: "m16n8k32"}
 	ints := tuning.OfferedMatMul(unit, element.Int32)[0]
 	bytesTile := tuning.OfferedMatMul(unit, element.Int8)[0]
 	for _, c := range []struct {

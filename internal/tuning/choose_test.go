@@ -335,7 +335,12 @@ func TestChooseOnRealDevices(t *testing.T) {
 			t.Errorf("%s, %d by %d: %+v", c.typ, c.m, c.n, p)
 		}
 	}
-	nvidia.Int8Unit = ""
+	nvidia.Arch = "sm_89" // whose instruction is half as fast
+	if p, q := ChooseMatMul(&nvidia, element.Int8, 512, 512, 512), ChooseMatMul(&nvidia, element.Int32, 512, 512,
+		512); p.Unit != unit || q.Unit != "" {
+		t.Errorf("sm_89: %+v for bytes, %+v for int32", p, q)
+	}
+	nvidia.Arch, nvidia.Int8Unit = "sm_90", ""
 	if p, q := ChooseMatMul(&nvidia, element.Int8, 512, 512, 512), ChooseMatMul(&nvidia, element.Int32, 512, 512,
 		512); p != q || p.Unit != "" {
 		t.Errorf("without a unit %+v for bytes, %+v for int32", p, q)

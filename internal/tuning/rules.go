@@ -38,8 +38,9 @@ type rule[P any] struct {
 	// roughly for gfx90a, not measured. Those of NVIDIA's matrix instructions are an H200's times,
 	// in proportion to the others' there; those of AMD's are modelled, from 256 operations a cycle,
 	// with a wait for local memory in each step where a tile is alone. Those of m16n8k32 are
-	// modelled, too: 2048 products of bytes a cycle, ten of them for one of int32; 38 bytes a cycle
-	// from the L2 cache; and, where a tile is alone, 800 cycles until what was asked for is there.
+	// modelled, too: 2048 products of bytes a cycle, ten of them for one of int32, as sm_80 and
+	// sm_90 do, which alone are offered it for int32; 38 bytes a cycle from the L2 cache; and,
+	// where a tile is alone, 800 cycles until what was asked for is there.
 	// A rule without them offers the largest tiles that keep the device busy.
 	Cycles [][]float64 `json:"cycles,omitempty"`
 }
