@@ -62,9 +62,11 @@ type Info struct {
 	// Float64Unit is the matrix instruction of float64, "m16n8k4" or "m8n8k4" of NVIDIA's mma.sync
 	// or "mfma_f64_16x16x4f64" of AMD's CDNA, whose results a probe found to be the chain of fused
 	// multiply-adds bit by bit; "" without one, and before the device was opened. Float32Unit is
-	// that of float32, "mfma_f32_16x16x4f32".
+	// that of float32, "mfma_f32_16x16x4f32", and Int8Unit that of bytes into int32, "m16n8k32" of
+	// NVIDIA's mma.sync, by which int32 is multiplied too.
 	Float32Unit string `json:"float32_unit,omitempty"`
 	Float64Unit string `json:"float64_unit,omitempty"`
+	Int8Unit    string `json:"int8_unit,omitempty"`
 
 	ComputeUnits  int    `json:"compute_units"`
 	Memory        int64  `json:"memory"`         // bytes

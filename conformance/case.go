@@ -425,6 +425,9 @@ func referenceDigest[T element.Element](c *Case) string {
 // it, and others as o has it.
 func (c *Case) variants(info *backend.Info, o Options) []variant {
 	t := c.Type
+	if c.bytes() {
+		t = element.Int8 // in the tuning data
+	}
 	matmuls, transposes := tuning.OfferedMatMul(info, t), tuning.OfferedTranspose(info, t)
 	switch {
 	case o.Quick || c.sets == none:

@@ -122,7 +122,7 @@ func TestEveryPTX(t *testing.T) {
 	for _, unit := range []string{"m8n8k4", "m16n8k4"} {
 		maps.Copy(taken, conformance.SourcesOf(&backend.Info{
 			Driver: "cuda", GPU: true, Arch: "sm_90", Float32: true, Float64: true, Float64Unit: unit,
-			ComputeUnits: 132, LocalMemory: 48 << 10, MaxGroup: 1024,
+			Int8Unit: "m16n8k32", ComputeUnits: 132, LocalMemory: 48 << 10, MaxGroup: 1024,
 		}))
 	}
 	for name, s := range tuning.PTXSources() {

@@ -18,18 +18,18 @@ type byteKind uint8
 const (
 	signedBytes   byteKind = 1 + iota // BYTES of element.h
 	unsignedBytes                     // also
-	plainBytes    byteKind = 4        // and without an instruction for that, and PTX
+	plainBytes    byteKind = 4        // and without the instruction of element.h
 )
 
 // MatMulBytes is [MatMul] of int32 for products of int8, or with unsigned of uint8 in A by int8,
 // whose words of four are the elements of A and B: every k, and every size of A and B, is in words.
-// alpha is 1, beta is 0 or 1. NVIDIA's GPUs have an instruction for it from sm_61 on.
+// alpha is 1, beta is 0 or 1. NVIDIA's GPUs have instructions for it from sm_61 and sm_80 on.
 func MatMulBytes(info *backend.Info, p MatMulParams, unsigned bool) *backend.Source {
 	kind := signedBytes
 	if unsigned {
 		kind = unsignedBytes
 	}
-	if arch, err := strconv.Atoi(strings.TrimPrefix(info.Arch, "sm_")); err == nil && arch < 61 {
+	if arch, err := strconv.Atoi(strings.TrimPrefix(info.Arch, "sm_")); err == nil && arch < 61 || p.Unit != "" {
 		kind |= plainBytes
 	}
 	return matmul(Int32, p, kind)

@@ -94,15 +94,23 @@ func Supports(info *backend.Info, t Type) bool {
 
 // unit is the device's matrix instruction of the type that keeps the contract, "" without one.
 func unit(info *backend.Info, t Type) string {
-	return element.ByType(t, info.Float32Unit, info.Float64Unit, "")
+	return element.ByType(t, info.Float32Unit, info.Float64Unit, info.Int8Unit)
 }
 
 // mfma is the matrix instruction of AMD's GPUs for t, "" without one.
 func mfma(t Type) string { return element.ByType(t, "mfma_f32_16x16x4f32", "mfma_f64_16x16x4f64", "") }
 
+// words is t, but int32 for Int8, which stands for products of words of four bytes.
+func words(t Type) Type {
+	if t == element.Int8 {
+		return Int32
+	}
+	return t
+}
+
 // VectorWidth is the width of the device's vectors of the type in elements, 1 on GPUs.
 func VectorWidth(info *backend.Info, t Type) int {
-	return element.ByType(t, info.VectorFloat32, info.VectorFloat64, info.VectorInt32)
+	return element.ByType(words(t), info.VectorFloat32, info.VectorFloat64, info.VectorInt32)
 }
 
 // Scalar passes an element by value.
@@ -158,7 +166,11 @@ func MatMulTiled(t Type) *backend.Source {
 func MatMul(t Type, p MatMulParams) *backend.Source { return matmul(t, p, 0) }
 
 func matmul(t Type, p MatMulParams, bytes byteKind) *backend.Source {
-	if err := p.Validate(t); err != nil {
+	valid := t
+	if bytes != 0 {
+		valid = element.Int8
+	}
+	if err := p.Validate(valid); err != nil {
 		panic(err)
 	}
 	p.Whole = false // it is about the grid alone

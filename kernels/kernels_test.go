@@ -134,6 +134,19 @@ func TestValidate(t *testing.T) {
 	if err := unit.Validate(Float64); err != nil {
 		t.Errorf("valid parameters: %v", err)
 	}
+	ints := MatMulParams{BM: 64, BN: 64, BK: 32, TM: 32, TN: 32, KU: 3, Unit: "m16n8k32"}
+	for _, typ := range []Type{Int32, element.Int8} {
+		if err := ints.Validate(typ); err != nil {
+			t.Errorf("valid parameters: %v", err)
+		}
+	}
+	bytes := MatMulParams{BM: 128, BN: 128, BK: 16, TM: 32, TN: 64, KU: 3, Unit: "m16n8k32"}
+	if err := bytes.Validate(element.Int8); err != nil {
+		t.Errorf("valid parameters: %v", err)
+	}
+	if err := gpu.Validate(element.Int8); err != nil {
+		t.Errorf("valid parameters: %v", err)
+	}
 	amd := MatMulParams{BM: 64, BN: 64, BK: 16, TM: 32, TN: 32, KU: 2, Unit: "mfma_f32_16x16x4f32"}
 	if err := amd.Validate(Float32); err != nil {
 		t.Errorf("valid parameters: %v", err)
@@ -158,7 +171,14 @@ func TestValidate(t *testing.T) {
 		{with(thin, func(p *MatMulParams) { p.Items = 128 }), Float32, "is 256, more than the work-items of a group"},
 		{with(thin, func(p *MatMulParams) { p.KU = 48 }), Float32, "ku must be a multiple of 8, and divide bk"},
 		{with(thin, func(p *MatMulParams) { p.BK = 16 }), Float32, "do not share the loads of a tile evenly"},
-		{unit, Float32, "in float64 and without items"},
+		{unit, Float32, "m16n8k32 in int32, without items"},
+		{unit, Int32, "m16n8k32 in int32, without items"},
+		{ints, Float64, "unit must be m8n8k4 or m16n8k4 in float64"},
+		{ints, Float32, "unit must be m8n8k4 or m16n8k4 in float64"},
+		{bytes, Int32, "bk must be a power of two from 32 on, not 16"},
+		{with(bytes, func(p *MatMulParams) { p.BK = 8 }), element.Int8, "bk must be a power of two from 16 on, not 8"},
+		{with(ints, func(p *MatMulParams) { p.BN, p.TN = 48, 24 }), Int32, "bn of 32"},
+		{with(ints, func(p *MatMulParams) { p.BK = 256 }), Int32, "copy too few rows of a tile at once"},
 		{with(unit, func(p *MatMulParams) { p.Unit = "m16n8k5" }), Float64, "unit must be m8n8k4 or m16n8k4"},
 		{with(unit, func(p *MatMulParams) { p.TM = 8 }), Float64, "a multiple of the instruction's rows"},
 		{with(unit, func(p *MatMulParams) { p.BN, p.TN = 24, 24 }), Float64, "bn of 16"},

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/element"
 )
 
 // maxItems is the most work-items of a group of any kernel: AMD's OpenCL takes no more unless asked
@@ -29,9 +30,9 @@ type MatMulParams struct {
 	Items int `json:"items,omitempty"`
 
 	// Unit makes it the shape for the matrix instruction of that name: "m8n8k4" or "m16n8k4", of
-	// float64 on NVIDIA's GPUs, or "mfma_f32_16x16x4f32" or "mfma_f64_16x16x4f64" on AMD's. TM by
-	// TN is the block of a warp of 32 work-items, or a wave of 64; KU how many tiles lie in local
-	// memory.
+	// float64, or "m16n8k32", of int32 and of bytes, on NVIDIA's GPUs, or "mfma_f32_16x16x4f32" or
+	// "mfma_f64_16x16x4f64" on AMD's. TM by TN is the block of a warp of 32 work-items, or a wave
+	// of 64; KU how many tiles lie in local memory.
 	Unit string `json:"unit,omitempty"`
 
 	// Whole: one group computes all tiles. It is for the cpu device, whose implementation in Go
@@ -40,6 +41,7 @@ type MatMulParams struct {
 }
 
 // Validate returns nil when the parameters fit type t and each other, or says which rule is broken.
+// element.Int8 stands for [MatMulBytes].
 func (p MatMulParams) Validate(t Type) error {
 	if err := p.validate(t); err != nil {
 		return &backend.Error{
@@ -76,19 +78,20 @@ func (p MatMulParams) validate(t Type) error {
 	if p.BM%p.TM != 0 || p.BN%p.TN != 0 {
 		return fmt.Errorf("tm must divide bm, and tn must divide bn")
 	}
-	switch {
+	switch w := words(t); {
 	case p.CPU:
-		return p.validateCPU(t)
+		return p.validateCPU(w)
 	case p.VW != 0:
 		return fmt.Errorf("vw is for the CPU shape; it must be 0, not %d", p.VW)
-	case p.Unit != "" && p.Unit == mfma(t):
-		return p.validateMFMA(t)
+	case p.Unit != "" && p.Unit == mfma(w):
+		return p.validateMFMA(w)
 	case p.Unit != "":
 		return p.validateUnit(t)
 	case p.Items != 0:
-		return p.validateThin(t)
+		return p.validateThin(w)
+	default:
+		return p.validateGPU(w)
 	}
-	return p.validateGPU(t)
 }
 
 func (p MatMulParams) validateCPU(t Type) error {
@@ -123,22 +126,25 @@ func (p MatMulParams) validateGPU(t Type) error {
 }
 
 func (p MatMulParams) validateUnit(t Type) error {
-	items := p.items()
-	switch ax, bx := p.BK/2, p.BN/2; {
-	case t != Float64 || p.unitRows() == 0 || p.Items != 0:
-		return fmt.Errorf("unit must be m8n8k4 or m16n8k4, in float64 and without items, or AMD's for %s, not %q", t,
-			p.Unit)
-	case p.TM%p.unitRows() != 0 || p.TN%8 != 0 || p.BN%16 != 0:
-		return fmt.Errorf("tm must be a multiple of the instruction's rows, tn of 8 and bn of 16")
-	case p.BK < 8 || p.BK&(p.BK-1) != 0:
-		return fmt.Errorf("bk must be a power of two from 8 on, not %d", p.BK)
+	items, vw := p.items(), 16/words(t).Size()
+	banks := 8 * vw                                                        // elements side by side in local memory
+	least := map[Type]int{Float64: 8, Int32: 32, element.Int8: 16}[t]      // of bk
+	known := p.unitRows() != 0 && (p.Unit == "m16n8k32") == (t != Float64) // of t
+	switch ax, bx := p.BK/vw, p.BN/vw; {
+	case least == 0 || !known || p.Items != 0:
+		return fmt.Errorf("unit must be m8n8k4 or m16n8k4 in float64 or m16n8k32 in int32, without items, or AMD's "+
+			"for %s, not %q", t, p.Unit)
+	case p.TM%p.unitRows() != 0 || p.TN%8 != 0 || p.BN%banks != 0:
+		return fmt.Errorf("tm must be a multiple of the instruction's rows, tn of 8 and bn of %d", banks)
+	case p.BK < least || p.BK&(p.BK-1) != 0:
+		return fmt.Errorf("bk must be a power of two from %d on, not %d", least, p.BK)
 	case p.KU < 2 || p.KU > 8:
 		return fmt.Errorf("ku must be 2 to 8 tiles in local memory, not %d", p.KU)
 	case items > maxItems:
 		return fmt.Errorf("32*(bm/tm)*(bn/tn) is %d work-items a group, more than %d", items, maxItems)
 	case items%ax != 0 || items%bx != 0 || p.BM%(items/ax) != 0 || p.BK%(items/bx) != 0:
 		return fmt.Errorf("%d work-items a group do not share the copies of a tile evenly", items)
-	case items/ax%(p.BK/4) != 0 || items/bx%4 != 0: // the rows of a work-item have one order of elements
+	case items/ax%(max(p.BK, banks)/4) != 0 || items/bx%4 != 0: // the rows of a work-item have one order of elements
 		return fmt.Errorf("%d work-items a group copy too few rows of a tile at once", items)
 	}
 	return nil
@@ -166,7 +172,7 @@ func (p MatMulParams) unitRows() int {
 	switch p.Unit {
 	case "m8n8k4":
 		return 8
-	case "m16n8k4":
+	case "m16n8k4", "m16n8k32":
 		return 16
 	}
 	return 0
@@ -218,6 +224,7 @@ func (p MatMulParams) group() [3]int {
 
 // LocalMemory is the local memory of a group in bytes.
 func (p MatMulParams) LocalMemory(t Type) int {
+	t = words(t)
 	if p.CPU {
 		return p.BK * p.BN * t.Size()
 	}
@@ -239,7 +246,7 @@ func (p MatMulParams) LocalMemory(t Type) int {
 // the device that keeps the numerics contract.
 func (p MatMulParams) Runs(info *backend.Info, t Type) bool {
 	return p.Validate(t) == nil && p.Fits(info, t) && !(info.GPU && p.CPU) &&
-		(p.Unit == "" || p.Unit == unit(info, t))
+		(p.Unit == "" || p.Unit == unit(info, words(t)))
 }
 
 // Fits tells whether the device of info can run [MatMul] with these parameters, as far as its

@@ -123,6 +123,9 @@ func TestPTXOnSimulator(t *testing.T) {
 
 // Broken PTX must show: what runs is what ships.
 func TestCorruptedPTXOnSimulator(t *testing.T) {
+	unit := &backend.Info{GPU: true, Arch: "sm_90", Int8Unit: "m16n8k32"}
+	ints := tuning.OfferedMatMul(unit, element.Int32)[0]
+	bytesTile := tuning.OfferedMatMul(unit, element.Int8)[0]
 	for _, c := range []struct {
 		src      *backend.Source
 		old, new string
@@ -132,6 +135,11 @@ func TestCorruptedPTXOnSimulator(t *testing.T) {
 		{kernels.MatMulTiled(element.Float64), "fma.rn.f64", "fma.rz.f64"},
 		{kernels.MatMulNaive(element.Float32), "fma.rn.f32", "fma.rn.ftz.f32"},
 		{kernels.TransposeTiled(element.Int32), "bar.sync", "//"},
+		{kernels.MatMul(element.Int32, ints), ", 0x7632;", ", 0x5410;"},
+		{kernels.MatMul(element.Int32, ints), "cp.async.wait_group 1", "cp.async.wait_group 2"},
+		{kernels.MatMul(element.Int32, ints), "shl.b32", "or.b32"},
+		{kernels.MatMulBytes(unit, bytesTile, false), ".s32.s8.s8.s32", ".s32.u8.s8.s32"},
+		{kernels.MatMulBytes(unit, bytesTile, true), "bar.sync", "//"},
 		{
 			kernels.MatMulTiled(element.Int32), ".shared .align 4 .b8 matmulTiled_int32_$_as_[1024]",
 			".shared .align 4 .b8 matmulTiled_int32_$_as_[1020]",
@@ -340,6 +348,9 @@ func runPTXShape[T element.Element](t *testing.T, k *simKernel, shape [3]int, l 
 		TM: number(t, k, "TM"), TN: number(t, k, "TN"), KU: number(t, k, "KU"),
 	}
 	p.Unit = map[string]string{"8": "m8n8k4", "16": "m16n8k4"}[k.src.Macros["UM"]]
+	if p.Unit != "" && k.src.Macros["T_INT32"] != "" {
+		p.Unit = "m16n8k32"
+	}
 	if k.src.Macros["ITEMS"] != "" {
 		p.Items = number(t, k, "ITEMS")
 	}

@@ -8,6 +8,7 @@ import (
 	"gonum.org/v1/gonum/blas"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/internal/host"
 	"github.com/tandem-gpu/tandem/internal/outofcore"
 	"github.com/tandem-gpu/tandem/internal/tiles"
@@ -67,11 +68,16 @@ type product[T Element] struct{ productKernel }
 type productKernel struct{ bytes byteKind }
 
 func (o productKernel) choose(key planKey, info *backend.Info) (*backend.Source, backend.Grid) {
-	p := tuning.ChooseMatMulBatch(info, key.typ, key.count, key.m, key.n, key.k)
+	t := key.typ
 	if o.bytes != noBytes {
-		return kernels.MatMulBytes(info, p, o.bytes == uint8Bytes), kernels.MatMulBatchGrid(p, key.count, key.m, key.n)
+		t = element.Int8
 	}
-	return kernels.MatMul(key.typ, p), kernels.MatMulBatchGrid(p, key.count, key.m, key.n)
+	p := tuning.ChooseMatMulBatch(info, t, key.count, key.m, key.n, key.k)
+	grid := kernels.MatMulBatchGrid(p, key.count, key.m, key.n)
+	if o.bytes != noBytes {
+		return kernels.MatMulBytes(info, p, o.bytes == uint8Bytes), grid
+	}
+	return kernels.MatMul(t, p), grid
 }
 
 func (product[T]) shape(f *outofcore.Files[T]) ([]int, error) {

@@ -20,6 +20,9 @@ func (e *entry) probeKey() diskcache.Key {
 	for i := range matrixUnits {
 		parts = append(parts, string(matrixUnits[i].ptx()))
 	}
+	for i := range byteUnits {
+		parts = append(parts, string(byteUnits[i].ptx()))
+	}
 	return diskcache.KeyOf(parts...)
 }
 
@@ -117,6 +120,9 @@ func examine(d *backend.Device) (*driverkit.Arithmetic, error) {
 	}
 	f := new(driverkit.Arithmetic)
 	if f.Float64Unit, err = findUnit(f, d, q); err != nil {
+		return nil, err
+	}
+	if f.Int8Unit, err = findByteUnit(f, d, q); err != nil {
 		return nil, err
 	}
 	f.Note32(note32)

@@ -3,14 +3,17 @@ package cuda_test
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"gonum.org/v1/gonum/blas"
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/backend/backendtest"
 	"github.com/tandem-gpu/tandem/backend/cuda"
+	"github.com/tandem-gpu/tandem/internal/host"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -62,4 +65,83 @@ func TestProductsByMatrixUnits(t *testing.T) {
 		}
 		ok(s.Close())
 	}
+}
+
+// So it is with products of bytes and of int32, of all signs, whose sums wrap many times. Before
+// sm_80 the instruction of four products is used.
+func TestIntegersByMatrixUnits(t *testing.T) {
+	for arch, unit := range map[int]string{75: "", 80: "m16n8k32", 90: "m16n8k32"} {
+		d := cuda.OpenSimulated(t, arch)
+		if got := d.Info().Int8Unit; got != unit {
+			t.Errorf("sm_%d: the probe finds %q, want %q", arch, got, unit)
+		}
+		used := map[string]int{} // products' kernels
+		s, err := linalg.NewSession(backendtest.Hook(d, &backendtest.Hooks{
+			Compile: func(s *backend.Source) *backend.Source {
+				if strings.HasPrefix(s.Name, "matmul") {
+					used[s.Name]++
+				}
+				return s
+			},
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, shape := range [][3]int{{70, 65, 261}, {128, 128, 64}, {17, 40, 0}} {
+			testIntegers[int8](t, s, shape)
+			testIntegers[uint8](t, s, shape)
+		}
+		want := "matmul"
+		if unit != "" {
+			want = "matmul_unit"
+		}
+		if len(used) != 1 || used[want] < 3 { // of int8, uint8 and int32
+			t.Errorf("sm_%d: kernels %v", arch, used)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// testIntegers multiplies bytes of E by int8, and int32, into a C that is read or not, with
+// transposes and gaps, and compares with the definition.
+func testIntegers[E int8 | uint8](t *testing.T, s *linalg.Session, shape [3]int) {
+	m, n, k := shape[0], shape[1], shape[2]
+	r := rand.New(rand.NewPCG(8, uint64(m)))
+	a, b := randomMatrix[E](r, m, k, 3), randomMatrix[int8](r, n, k, 0)      // b is transposed
+	x, y := randomMatrix[int32](r, k, m, 1), randomMatrix[int32](r, k, n, 2) // x is
+	for beta := range int32(2) {
+		c := randomMatrix[int32](r, m, n, 5)
+		z, want, wide := c, slices.Clone(c.Data), slices.Clone(c.Data)
+		z.Data = slices.Clone(c.Data)
+		host.GemmBytesReference(false, true, m, n, k, a.Data, a.Stride, b.Data, b.Stride, beta != 0, want, c.Stride)
+		for i := range m {
+			for j := range n {
+				sum := beta * wide[i*c.Stride+j]
+				for p := range k {
+					sum += -3 * x.Data[p*x.Stride+i] * y.Data[p*y.Stride+j]
+				}
+				wide[i*c.Stride+j] = sum
+			}
+		}
+		err := linalg.GemmInt8Context(t.Context(), s, blas.NoTrans, a, blas.Trans, b, beta, c)
+		if err != nil || !slices.Equal(c.Data, want) {
+			t.Fatalf("%T, %v, beta %d: wrong, or %v", E(0), shape, beta, err)
+		}
+		err = linalg.GemmContext(t.Context(), s, -3, blas.Trans, x, blas.NoTrans, y, beta, z)
+		if err != nil || !slices.Equal(z.Data, wide) {
+			t.Fatalf("int32, %v, beta %d: wrong, or %v", shape, beta, err)
+		}
+	}
+}
+
+// randomMatrix is any numbers, many of them the ends of the type, with gaps after rows.
+func randomMatrix[E int8 | uint8 | int32](r *rand.Rand, rows, cols, gap int) linalg.Matrix[E] {
+	m := linalg.Matrix[E]{Rows: rows, Cols: cols, Stride: cols + gap, Data: make([]E, rows*(cols+gap))}
+	end := E(1) << (8*unsafe.Sizeof(E(0)) - 1)
+	for i := range m.Data {
+		m.Data[i] = [...]E{E(r.Uint32()), E(r.Uint32()), end, end - 1, ^E(0)}[r.IntN(5)]
+	}
+	return m
 }

@@ -63,6 +63,7 @@ func (m *Memo[F]) Find(c *diskcache.Cache, k diskcache.Key, probe func() (*F, er
 type Arithmetic struct {
 	Float32, Float64         bool
 	Float32Unit, Float64Unit string // as backend.Info has them
+	Int8Unit                 string
 	Notes                    []string
 }
 
@@ -85,11 +86,13 @@ func (a *Arithmetic) Apply(info *backend.Info) {
 	if info.Note != "" {
 		notes = append([]string{info.Note}, notes...)
 	}
-	info.Float32Unit, info.Float64Unit = "", ""
+	info.Float32Unit, info.Float64Unit, info.Int8Unit = "", "", ""
 	if os.Getenv(backend.EnvMatrix) != "off" {
-		info.Float32Unit, info.Float64Unit = a.Float32Unit, a.Float64Unit
+		info.Float32Unit, info.Float64Unit, info.Int8Unit = a.Float32Unit, a.Float64Unit, a.Int8Unit
 	}
-	for _, u := range [][2]string{{"float32", info.Float32Unit}, {"float64", info.Float64Unit}} {
+	for _, u := range [][2]string{
+		{"float32", info.Float32Unit}, {"float64", info.Float64Unit}, {"int8 and int32", info.Int8Unit},
+	} {
 		if u[1] != "" {
 			notes = append(notes, u[0]+" products by the matrix instruction "+u[1])
 		}

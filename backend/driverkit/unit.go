@@ -1,6 +1,7 @@
 package driverkit
 
 import (
+	"bytes"
 	"errors"
 	"math"
 	"math/rand/v2"
@@ -28,6 +29,25 @@ const unitProducts = 4096
 func ExamineUnit[T float32 | float64](a *Arithmetic, d *backend.Device, q *backend.Queue, u *Unit,
 	kernel *backend.Source,
 ) (name string, err error) {
+	in, want := unitSamples[T](u)
+	return examineUnit(a, d, q, u, kernel, in, want, "it is not the chain of fused multiply-adds")
+}
+
+// UnitStart is what the sums of [ExamineByteUnit] start from, so that they wrap.
+const UnitStart = math.MaxInt32
+
+// ExamineByteUnit is [ExamineUnit] of a unit that multiplies bytes into int32: of words of four
+// along k, whose bytes in A and in B are signed or not. Sums must be exact modulo 2^32.
+func ExamineByteUnit(a *Arithmetic, d *backend.Device, q *backend.Queue, u *Unit, signedA, signedB bool,
+	kernel *backend.Source,
+) (name string, err error) {
+	in, want := byteSamples(u, signedA, signedB)
+	return examineUnit(a, d, q, u, kernel, in, want, "its sums are not exact modulo 2^32")
+}
+
+func examineUnit[T float32 | float64 | int32](a *Arithmetic, d *backend.Device, q *backend.Queue, u *Unit,
+	kernel *backend.Source, in, want []T, wrong string,
+) (name string, err error) {
 	k, err := d.Compile(kernel)
 	if errors.Is(err, backend.ErrBuild) || errors.Is(err, backend.ErrUnsupported) {
 		return "", nil // the compiler or the driver does not know the instruction
@@ -36,20 +56,46 @@ func ExamineUnit[T float32 | float64](a *Arithmetic, d *backend.Device, q *backe
 		return "", err
 	}
 	defer k.Release()
-	in, want := unitSamples[T](u)
 	got := make([]T, len(want))
 	grid := backend.Grid{Groups: [3]int{unitProducts / (u.Rows * u.Cols), 1, 1}, Local: [3]int{u.Items, 1, 1}}
 	if err := Run(d, q, k, grid, backend.Bytes(in), backend.Bytes(got)); err != nil {
 		return "", err
 	}
-	for i, w := range want { // a zero's sign is told by its inverse
-		if got[i] != w && (got[i] == got[i] || w == w) || w == 0 && 1/got[i] != 1/w {
-			a.Notes = append(a.Notes, "the matrix instruction "+u.Name+" is not used: it is not the chain of fused "+
-				"multiply-adds")
+	for i, w := range want { // any NaN is right for another
+		if (got[i] == got[i] || w == w) && !bytes.Equal(backend.Bytes(got[i:i+1]), backend.Bytes(want[i:i+1])) {
+			a.Notes = append(a.Notes, "the matrix instruction "+u.Name+" is not used: "+wrong)
 			return "", nil
 		}
 	}
 	return u.Name, nil
+}
+
+// byteSamples is tiles of any words, and their products.
+func byteSamples(u *Unit, signedA, signedB bool) (in, want []int32) {
+	random := rand.New(rand.NewPCG(32, unitProducts))
+	part := func(word int32, shift int, signed bool) int32 {
+		if signed {
+			return int32(int8(word >> shift))
+		}
+		return int32(uint8(word >> shift))
+	}
+	for range unitProducts / (u.Rows * u.Cols) {
+		words := make([]int32, (u.Rows+u.Cols)*UnitDepth)
+		for i := range words {
+			words[i] = int32(random.Uint32())
+		}
+		a, b := words[:u.Rows*UnitDepth], words[u.Rows*UnitDepth:]
+		for i := range u.Rows * u.Cols {
+			sum := int32(UnitStart)
+			for k := range 4 * UnitDepth {
+				x, y := a[i/u.Cols*UnitDepth+k/4], b[k/4*u.Cols+i%u.Cols]
+				sum += part(x, k%4*8, signedA) * part(y, k%4*8, signedB)
+			}
+			want = append(want, sum)
+		}
+		in = append(in, words...)
+	}
+	return in, want
 }
 
 // unitSamples is tiles of every kind of numbers, and their products by definition.

@@ -58,6 +58,9 @@ func TargetOf(s *backend.Source) string {
 	case "8":
 		return "sm_80"
 	case "16":
+		if s.Macros["T_INT32"] != "" {
+			return "sm_80"
+		}
 		return "sm_90"
 	}
 	if s.Macros["BYTES"] != "" {

@@ -29,7 +29,7 @@ type chooser struct {
 // A device is all that matters for it.
 type device struct {
 	info  backend.Info
-	types []choice // by type
+	types [element.Int8 + 1]choice // by type: those of arithmetic, and Int8 for products of bytes
 }
 
 // A choice is what there is for one device and type.
@@ -140,8 +140,13 @@ func (c *chooser) newDevice(info *backend.Info) *device {
 			c.wide[n], _ = closest(builtin.MatMul, info, t, "wide", n)
 		}
 		c.crossover, c.crossed = findCrossover(own.Crossover, builtin.Crossover, info, t)
-		d.types = append(d.types, c)
+		d.types[t] = c
 	}
+	bytes := d.types[element.Int32]
+	if o := newOffer(nil, builtin.MatMul, info, element.Int8); o.shipped != nil {
+		bytes.matmul = o
+	}
+	d.types[element.Int8] = bytes
 	return d
 }
 
@@ -222,7 +227,8 @@ func enough(info *backend.Info) int {
 // with k products an element. They are valid for t, and fit the device. It takes what the user's
 // tuning file has for exactly this device and driver, at the size nearest to the harmonic mean of
 // m, n and k, and else what comes with the program for the device, its architecture, its vendor, or
-// any. The file is read once in a process.
+// any. The file is read once in a process. With element.Int8 they are those of
+// [kernels.MatMulBytes], and k is in words.
 func ChooseMatMul(info *backend.Info, t element.Type, m, n, k int) kernels.MatMulParams {
 	return ChooseMatMulBatch(info, t, 1, m, n, k)
 }

@@ -55,6 +55,9 @@ func checkMatch(t *testing.T, name string, m *match) (types []element.Type) {
 	t.Helper()
 	for _, n := range m.Types {
 		typ, err := element.ParseType(n)
+		if n == element.Int8.String() { // products of bytes
+			typ, err = element.Int8, nil
+		}
 		if err != nil || typ.String() != n {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -312,6 +315,36 @@ func TestChooseOnRealDevices(t *testing.T) {
 		}
 	}
 	nvidia.Float64Unit = ""
+	// That of bytes pays for every product that is not thin, and for int32.
+	const unit = "m16n8k32"
+	nvidia.Int8Unit = unit
+	for _, c := range []struct {
+		typ      element.Type
+		m, n, bm int
+		want     string
+	}{
+		{element.Int8, 4096, 4096, 128, unit},
+		{element.Int8, 512, 512, 64, unit},
+		{element.Int8, 32, 32, 64, unit},
+		{element.Int8, 4096, 4, 32, ""},
+		{element.Int32, 4096, 4096, 64, unit},
+		{element.Int32, 256, 256, 64, unit},
+		{element.Int32, 4, 4096, 8, ""},
+	} {
+		if p := ChooseMatMul(&nvidia, c.typ, c.m, c.n, 4096); p.Unit != c.want || p.BM != c.bm {
+			t.Errorf("%s, %d by %d: %+v", c.typ, c.m, c.n, p)
+		}
+	}
+	nvidia.Arch = "sm_89" // whose instruction is half as fast
+	if p, q := ChooseMatMul(&nvidia, element.Int8, 512, 512, 512), ChooseMatMul(&nvidia, element.Int32, 512, 512,
+		512); p.Unit != unit || q.Unit != "" {
+		t.Errorf("sm_89: %+v for bytes, %+v for int32", p, q)
+	}
+	nvidia.Arch, nvidia.Int8Unit = "sm_90", ""
+	if p, q := ChooseMatMul(&nvidia, element.Int8, 512, 512, 512), ChooseMatMul(&nvidia, element.Int32, 512, 512,
+		512); p != q || p.Unit != "" {
+		t.Errorf("without a unit %+v for bytes, %+v for int32", p, q)
+	}
 	if q := ChooseTranspose(&nvidia, element.Float64, 4096, 4096); q != kernels.TextbookTranspose {
 		t.Errorf("sm_90: %+v", q)
 	}

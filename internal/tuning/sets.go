@@ -13,7 +13,16 @@ import (
 // must give the same bits. GPUs get GPU shapes alone, since CUDA cannot compile the others; CPUs
 // get both.
 func TunedMatMul(info *backend.Info, t element.Type) []kernels.MatMulParams {
-	return distinct(append(ruled(builtin.MatMul, info, t), choiceOf(info, t).matmul.all()...))
+	return distinct(append(ruledMatMul(info, t), choiceOf(info, t).matmul.all()...))
+}
+
+// ruledMatMul is ruled of products: what multiplies words multiplies those of bytes.
+func ruledMatMul(info *backend.Info, t element.Type) []kernels.MatMulParams {
+	list := ruled(builtin.MatMul, info, t)
+	if t == element.Int8 {
+		list = append(list, ruled(builtin.MatMul, info, element.Int32)...)
+	}
+	return list
 }
 
 // TunedTranspose is [TunedMatMul] for transposes.
@@ -79,7 +88,7 @@ func distinct[P comparable](list []P) (once []P) {
 func PTXSources() map[string]*backend.Source {
 	all := map[string]*backend.Source{}
 	add := func(s *backend.Source) { all[kernels.PTXName(s)] = s }
-	gpu := &backend.Info{GPU: true}
+	gpu := &backend.Info{GPU: true, Int8Unit: "m16n8k32"}
 	for _, t := range element.Types() {
 		for _, o := range kernels.Elementwises() {
 			add(o.Source(t))
@@ -88,8 +97,8 @@ func PTXSources() map[string]*backend.Source {
 		add(kernels.MatMulTiled(t))
 		add(kernels.TransposeNaive(t))
 		add(kernels.TransposeTiled(t))
-		for _, unit := range []string{"", "m8n8k4", "m16n8k4"} {
-			for _, p := range ruled(builtin.MatMul, &backend.Info{GPU: true, Float64Unit: unit}, t) {
+		for _, gpu.Float64Unit = range []string{"", "m8n8k4", "m16n8k4"} {
+			for _, p := range ruled(builtin.MatMul, gpu, t) {
 				add(kernels.MatMul(t, p))
 			}
 		}
@@ -97,7 +106,7 @@ func PTXSources() map[string]*backend.Source {
 			add(kernels.Transpose(t, p))
 		}
 	}
-	for _, p := range ruled(builtin.MatMul, gpu, element.Int32) {
+	for _, p := range ruledMatMul(gpu, element.Int8) {
 		add(kernels.MatMulBytes(gpu, p, false))
 		add(kernels.MatMulBytes(gpu, p, true))
 	}

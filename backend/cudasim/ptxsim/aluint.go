@@ -319,21 +319,24 @@ func lop3(r []uint64, in *inst) {
 	r[in.d] = uint64(out)
 }
 
-// dotBytes is c plus the sum of four products of bytes. Bits 0 and 1 of in.imm say that the bytes
-// of a and b are signed.
-func dotBytes(r []uint64, in *inst) {
-	sum := int64(r[in.c])
-	for i := range 4 {
-		a, b := int64(r[in.a]>>(8*i)&0xff), int64(r[in.b]>>(8*i)&0xff)
-		if in.imm&1 != 0 {
-			a = int64(int8(a))
+// dotBytes is dp4a.
+func dotBytes(r []uint64, in *inst) { r[in.d] = dot4(r[in.a], r[in.b], r[in.c], in.imm) }
+
+// dot4 is c plus the sum of four products of bytes. Bits 0 and 1 of signs say that the bytes of a
+// and b are signed.
+func dot4(a, b, c uint64, signs int64) uint64 {
+	sum := int64(c)
+	for shift := 0; shift < 32; shift += 8 {
+		x, y := int64(uint8(a>>shift)), int64(uint8(b>>shift))
+		if signs&1 != 0 {
+			x = int64(int8(x))
 		}
-		if in.imm&2 != 0 {
-			b = int64(int8(b))
+		if signs&2 != 0 {
+			y = int64(int8(y))
 		}
-		sum += a * b
+		sum += x * y
 	}
-	r[in.d] = uint64(uint32(sum))
+	return uint64(uint32(sum))
 }
 
 // dotHalves is c plus the sum of two products, of the halves of a and the two low bytes of b, or

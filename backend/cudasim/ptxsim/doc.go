@@ -17,9 +17,9 @@
 // tables, barriers (bar.sync, bar.arrive, bar.red, named and counted), atomic operations, vectors
 // of up to eight elements, the instructions for integers of 16, 32 and 64 bits and for float32 and
 // float64, conversions (also to and from float16), and the warp-level shfl.sync, vote.sync,
-// match.sync, redux.sync, bar.warp.sync and mma.sync of float64, and cp.async: until the thread has
-// waited for its copy, any use of the bytes that it goes to is a fault. Anything else is an error
-// of Load, with the line.
+// match.sync, redux.sync, bar.warp.sync and mma.sync of float64 and of bytes (m16n8k32), and
+// cp.async: until the thread has waited for its copy, any use of the bytes that it goes to is a
+// fault. Anything else is an error of Load, with the line.
 //
 // Arithmetic is IEEE 754's: add, sub, mul, fma, div, rcp and sqrt are rounded correctly in all four
 // modes, subnormal numbers are kept unless the instruction says .ftz, and atom.add.f32 flushes them

@@ -59,7 +59,10 @@ func compile() ([]ptxgen.Prebuilt, error) {
 		switch all[p.Name].Name {
 		case "matmul_thin":
 			text = bytes.Replace(text, []byte(groupSize), []byte(groupSize+twoGroups), 1)
-		case "matmul_unit":
+		case "matmul_unit": // of int32 all registers are taken
+			if all[p.Name].Macros["T_INT32"] != "" && all[p.Name].Macros["BYTES"] == "" {
+				break
+			}
 			text = bytes.Replace(text, []byte(unitGroupSize), []byte(unitGroupSize+threeGroups), 1)
 		}
 		list[i].Text = text
