@@ -47,8 +47,8 @@ func FMA[T array.Element, B, D Operand[T]](a *Array[T], b B, d D) *Array[T] {
 	})
 }
 
-// Where is [array.Where]: a where mask is true, else b. Of two numbers it is [Convert] of the mask,
-// times their difference.
+// Where is [array.Where]: a where mask is true, else b. Numbers alone are made of the 1 and 0 that
+// [Convert] makes of the mask: Mul(Convert[float32](mask), 255).
 func Where[T array.Stored, B Operand[T]](mask *Array[bool], a *Array[T], b B) *Array[T] {
 	other, v, err := operand[T](b)
 	if err := cmp.Or(err, check(a), check(mask)); err != nil {

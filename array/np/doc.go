@@ -11,8 +11,9 @@
 //
 // The arrays are those of packages linalg and array, on the same sessions. A function has the same
 // bits as its namesake in package array, whose documentation says what it computes. An operand is
-// an array, which is repeated where it is a row, a column or one element, or a number
-// ([Operand]).
+// an array, or a number as the second one ([Operand]): 1 - x is np.Add(np.Neg(x), 1). Rows,
+// columns and single elements are repeated, on both sides: of a column and a row np.Equal makes a
+// matrix.
 //
 // A function with an axis goes over all elements without it, over the rows with axis 0, so that one
 // row is left, and over the columns with axis 1, so that one column is left. Those that go along an
