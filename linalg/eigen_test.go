@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -153,5 +154,39 @@ func TestEigSymErrors(t *testing.T) {
 	}
 	if w, err := linalg.EigenvaluesSym(a); err != nil || w[0] == w[0] || w[1] == w[1] {
 		t.Error(w, err)
+	}
+}
+
+// Numbers from both ends of the range beside each other have eigenvalues, with vectors and alone.
+func TestEigSymWild(t *testing.T) {
+	rng := rand.New(rand.NewPCG(11, 12))
+	for range 20_000 {
+		n := 2 + rng.IntN(5)
+		a := linalg.NewMatrix[float64](n, n, nil)
+		for i := range a.Data {
+			a.Data[i] = []float64{0, 1, 1e300, 1e-300, 5e-324, 1e150, 1e-150}[rng.IntN(7)]
+		}
+		f, err := linalg.FactorEigSym(a)
+		noError(t, err)
+		values, err := linalg.EigenvaluesSym(a)
+		noError(t, err)
+		size := 0.0
+		for _, v := range f.Values() {
+			size = max(size, math.Abs(v))
+		}
+		for j, w := range f.Values() {
+			if d := math.Abs(w - values[j]); !(d <= 1e-14*size) {
+				t.Fatalf("%v: value %d is %v, and alone %v", a, j, w, values[j])
+			}
+			for i := range n {
+				var r float64
+				for k := range n {
+					r += a.At(max(i, k), min(i, k)) / max(size, 1e-300) * f.Vectors().At(k, j)
+				}
+				if r -= w / max(size, 1e-300) * f.Vectors().At(i, j); !(math.Abs(r) <= 1e-13) {
+					t.Fatalf("%v: vector %d leaves %v in row %d", a, j, r, i)
+				}
+			}
+		}
 	}
 }

@@ -20,8 +20,8 @@ type SVD[T Float] struct {
 
 // FactorSVD is the singular value decomposition of A on the default device. A stays as it is; it
 // may have any shape. Where it has NaN or infinities, all results are NaN. The error is
-// ErrNotConverged where the iteration does not end, as it may where elements near both ends of the
-// range meet. Values beyond the type are +Inf.
+// ErrNotConverged where the iteration does not end, which no finite matrix is known for. A value
+// beyond the type is +Inf.
 func FactorSVD[T Float](a Matrix[T]) (*SVD[T], error) {
 	return FactorSVDContext(context.Background(), nil, a)
 }

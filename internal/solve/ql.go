@@ -78,6 +78,7 @@ type implicit struct {
 	z     tiles
 	st    []float64
 	steps int
+	rough bool // what does not settle by itself is nothing where it is beside the largest number
 }
 
 // block solves rows l to end, which hang together, from l on, upwards where that is below. It tells
@@ -102,11 +103,14 @@ func (q *implicit) block(l, end int) bool {
 		switch m {
 		default:
 			if q.steps++; q.steps > qlSteps*len(d) {
-				return false
+				if q.rough {
+					return false
+				}
+				q.steps, q.rough = 0, true
 			}
 			first, off := d[l], e[l-lag]
 			q.sweep(l, m, step, lag)
-			if d[l] == first && e[l-lag] == off { // the step has vanished on its way through very small numbers
+			if q.rough || d[l] == first && e[l-lag] == off { // or the step has vanished among very small numbers
 				lo, hi := min(l, m), max(l, m)
 				nothing = ulp * max(math.Abs(d[lo+host.Iamax(d[lo:hi+1])]), math.Abs(e[lo+host.Iamax(e[lo:hi])]))
 				least = max(least, nothing)
