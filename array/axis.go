@@ -1,7 +1,6 @@
 package array
 
 import (
-	"cmp"
 	"fmt"
 
 	"github.com/tandem-gpu/tandem/linalg"
@@ -53,6 +52,9 @@ func transposed[T Element](a *Array[T], f func(a *Array[T]) error) error {
 func transposing[T Element](c *Array[T], f func(c *Array[T]) error) error {
 	rows, cols := c.Dims()
 	return linalg.WithScratch(c.Session(), cols, rows, func(t *Array[T]) error {
-		return cmp.Or(f(t), c.Transpose(t))
+		if err := f(t); err != nil {
+			return err
+		}
+		return c.Transpose(t)
 	})
 }

@@ -30,8 +30,10 @@ func (d *device) openPool() error {
 	}
 	keep := uint64(d.info.Memory / 8)
 	if d.call("cuDeviceGetDefaultMemPool", func(c *capi.Table) int32 {
-		return cmp.Or(c.DeviceGetDefaultMemPool(&p.handle, d.dev),
-			c.MemPoolSetAttribute(p.handle, capi.PoolReleaseThreshold, &keep))
+		if code := c.DeviceGetDefaultMemPool(&p.handle, d.dev); code != capi.Success {
+			return code
+		}
+		return c.MemPoolSetAttribute(p.handle, capi.PoolReleaseThreshold, &keep)
 	}) != nil {
 		p.handle = 0
 		return nil
