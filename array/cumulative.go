@@ -1,11 +1,8 @@
 package array
 
 import (
-	"fmt"
-
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/gpu"
-	"github.com/tandem-gpu/tandem/linalg"
 )
 
 // CumProd makes each element of c the product of the elements of a in its row from the first up to
@@ -21,8 +18,8 @@ func cumProdEach[T Element](c, a *Array[T]) error {
 	if err != nil {
 		return err
 	}
-	if same := c.Offset() == a.Offset() && c.Stride() == a.Stride(); !same && c.Overlaps(a) {
-		return fmt.Errorf("%w: CumProd: c and a, and they are not the same array", linalg.ErrOverlap)
+	if err := sameOrApart("CumProd", c, a); err != nil {
+		return err
 	}
 	return launchCumProd[T](s, backend.GridFor(rows), c, a)
 }

@@ -24,8 +24,8 @@ func normalized[T any](op string, c, a *Array[T], f func(x *Array[T]) error) err
 	if err != nil {
 		return err
 	}
-	if c != a && c.Overlaps(a) && (c.Offset() != a.Offset() || c.Stride() != a.Stride()) {
-		return fmt.Errorf("%w: %s, and they are not the same array", linalg.ErrOverlap, op)
+	if err := sameOrApart(op, c, a); err != nil {
+		return err
 	}
 	if rows == 0 || cols == 0 {
 		return nil

@@ -73,6 +73,15 @@ func samePair[T any](op string, c, a *Array[T]) (rows, cols int, err error) {
 	return rows, cols, err
 }
 
+// sameOrApart is what is wrong with a destination c and an a of its shape that share elements, and
+// are not the same array.
+func sameOrApart[T any](op string, c, a *Array[T]) error {
+	if same := c.Offset() == a.Offset() && c.Stride() == a.Stride(); same || !c.Overlaps(a) {
+		return nil
+	}
+	return fmt.Errorf("%w: %s: c and a, and they are not the same array", linalg.ErrOverlap, op)
+}
+
 func argument(op, detail string) error {
 	return &backend.Error{Op: "array", Err: backend.ErrArgument, Detail: op + ": " + detail}
 }

@@ -233,8 +233,8 @@ func cumSumEach[T Element](c, a *Array[T]) error {
 	if err != nil {
 		return err
 	}
-	if same := c.Offset() == a.Offset() && c.Stride() == a.Stride(); !same && c.Overlaps(a) {
-		return fmt.Errorf("%w: CumSum: c and a, and they are not the same array", linalg.ErrOverlap)
+	if err := sameOrApart("CumSum", c, a); err != nil {
+		return err
 	}
 	if isNarrow(a) {
 		return fromPacked(a, func(a *Array[T]) error { return cumSumEach(c, a) })
