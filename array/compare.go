@@ -122,7 +122,7 @@ func AllClose[T Float, B Arg[T]](a *Array[T], b B, rtol, atol T) (all bool, err 
 		return false, err
 	}
 	defer func() { err = cmp.Or(err, mask.Free()) }()
-	if err := launchNear[T](s, mask, a, b, Value(rtol), Value(atol)); err != nil {
+	if err := IsClose(mask, a, b, rtol, atol); err != nil {
 		return false, err
 	}
 	return number(s, func(c *Array[bool]) error { return All(c, mask) })
