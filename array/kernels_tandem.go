@@ -1332,15 +1332,15 @@ var cumProdKernels = support.Kernels{
 }
 
 var cumProdFloat32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("cumProd_float32", nativecode.Code_cumprod.Of("cumProd_float32", "1f1bb16aec3a4de816dee32c0850985b"), support.Params{}.Matrix("z", "float", 4).ConstMatrix("x", "float", 4), cumProdFloat32Go, cumProdFloat32Plain, "cumulative.go")
+	return kernelsPacked.Source("cumProd_float32", nativecode.Code_cumprod.Of("cumProd_float32", "14a901394e8abdb8e9789c50afe57283"), support.Params{}.Matrix("z", "float", 4).ConstMatrix("x", "float", 4), cumProdFloat32Go, cumProdFloat32Plain, "cumulative.go")
 }}
 
 var cumProdFloat64Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("cumProd_float64", nativecode.Code_cumprod.Of("cumProd_float64", "6c278fd360650701fc918edc02b1420d"), support.Params{}.Matrix("z", "double", 8).ConstMatrix("x", "double", 8), cumProdFloat64Go, cumProdFloat64Plain, "cumulative.go")
+	return kernelsPacked.Source("cumProd_float64", nativecode.Code_cumprod.Of("cumProd_float64", "5961ec66be665fb125ecb0f48c23df29"), support.Params{}.Matrix("z", "double", 8).ConstMatrix("x", "double", 8), cumProdFloat64Go, cumProdFloat64Plain, "cumulative.go")
 }}
 
 var cumProdInt32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("cumProd_int32", nativecode.Code_cumprod.Of("cumProd_int32", "19ee45c6135398ab3fad2cdc7ad81fed"), support.Params{}.Matrix("z", "int", 4).ConstMatrix("x", "int", 4), cumProdInt32Go, cumProdInt32Plain, "cumulative.go")
+	return kernelsPacked.Source("cumProd_int32", nativecode.Code_cumprod.Of("cumProd_int32", "b99707f4a18cb3389ae360fc62191ad3"), support.Params{}.Matrix("z", "int", 4).ConstMatrix("x", "int", 4), cumProdInt32Go, cumProdInt32Plain, "cumulative.go")
 }}
 
 // launchExp makes z [exp] of the inputs, element by element, as launch.Map has it.
@@ -2675,14 +2675,14 @@ func cumProdFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
-						/*line cumulative.go:32*/ i_ := i0
+						/*line cumulative.go:29*/ i_ := i0
 						product_ := float32(1)
 						h1 := x_.Data_
 						h2 := x_.Stride_
 						h3 := z_.Data_
 						h4 := z_.Stride_
 						for t_, j_ := z_.Cols_, int64(0); j_ < t_; j_ = j_ + int64(1) {
-							/*line cumulative.go:35*/ product_ = float32(product_ * h1[(i_*h2)+j_])
+							/*line cumulative.go:32*/ product_ = float32(product_ * h1[(i_*h2)+j_])
 							h3[(i_*h4)+j_] = product_
 						}
 					}
@@ -2715,14 +2715,14 @@ func cumProdFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
-						/*line cumulative.go:32*/ i_ := i0
+						/*line cumulative.go:29*/ i_ := i0
 						product_ := float64(1)
 						h1 := x_.Data_
 						h2 := x_.Stride_
 						h3 := z_.Data_
 						h4 := z_.Stride_
 						for t_, j_ := z_.Cols_, int64(0); j_ < t_; j_ = j_ + int64(1) {
-							/*line cumulative.go:35*/ product_ = float64(product_ * h1[(i_*h2)+j_])
+							/*line cumulative.go:32*/ product_ = float64(product_ * h1[(i_*h2)+j_])
 							h3[(i_*h4)+j_] = product_
 						}
 					}
@@ -2755,14 +2755,14 @@ func cumProdInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
-						/*line cumulative.go:32*/ i_ := i0
+						/*line cumulative.go:29*/ i_ := i0
 						product_ := int32(1)
 						h1 := x_.Data_
 						h2 := x_.Stride_
 						h3 := z_.Data_
 						h4 := z_.Stride_
 						for t_, j_ := z_.Cols_, int64(0); j_ < t_; j_ = j_ + int64(1) {
-							/*line cumulative.go:35*/ product_ = product_ * h1[(i_*h2)+j_]
+							/*line cumulative.go:32*/ product_ = product_ * h1[(i_*h2)+j_]
 							h3[(i_*h4)+j_] = product_
 						}
 					}
