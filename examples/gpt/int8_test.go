@@ -103,6 +103,9 @@ var steps = flag.Int("steps", 50, "steps before TestAgreement")
 // With 8 bits the likeliest character is mostly the one of float32: the test logs how often in the
 // text kept back.
 func TestAgreement(t *testing.T) {
+	if testing.Short() {
+		t.Skip("50 steps of the usual model; left out by -short")
+	}
 	o := usual()
 	o.steps = *steps
 	tr := trainers(t, o, 1)

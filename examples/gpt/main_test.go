@@ -243,7 +243,9 @@ func (d *toaster) Info() *backend.Info {
 func TestUnsupported(t *testing.T) {
 	o := small()
 	o.open = func(string) (*linalg.Session, error) {
-		return linalg.NewSession(backend.NewDevice(&toaster{modelled.Device{Memory: 1 << 30}}))
+		return linalg.NewSession(backend.NewDevice(&toaster{modelled.Device{
+			In: 1e12, Out: 1e12, Rate: 1e18, Memory: 1 << 30,
+		}}))
 	}
 	err := run(t.Context(), io.Discard, o)
 	if !errors.Is(err, backend.ErrUnsupported) || !strings.Contains(err.Error(), "toaster does not keep") {
