@@ -232,8 +232,9 @@ type LU[T Float] struct {
 }
 
 // FactorLU is the LU factorization of A on the default device. A stays as it is. A matrix that is
-// singular, or not square, is factored as well; it is Solve that fails then. NaN comes through to L
-// and U.
+// singular, or not square, is factored as well; it is Solve that fails then. NaN and infinities
+// come through to L and U. The error is ErrOverflow where A has none, but a number of U is beyond
+// the type.
 func FactorLU[T Float](a Matrix[T]) (*LU[T], error) {
 	return FactorLUContext(context.Background(), nil, a)
 }
@@ -264,8 +265,22 @@ func FactorLUContext[T Float](ctx context.Context, s *Session, a Matrix[T]) (*LU
 	if err := ended(ctx, err); err != nil {
 		return nil, err
 	}
+	if f.isOfFinite() && !f.isFinite() {
+		return nil, fmt.Errorf("%w: numbers of U of %s are beyond %T; scale the matrix", ErrOverflow, a, T(0))
+	}
 	return f, nil
 }
+
+// isFinite tells whether the factors are finite: what is not is on the diagonal, or has gone down
+// to the last row.
+func (f *LU[T]) isFinite() bool {
+	m, n := f.packed.Rows, f.packed.Cols
+	diagonal := Matrix[T]{Rows: len(f.pivots), Cols: 1, Stride: f.packed.Stride + 1, Data: f.packed.Data}
+	return isFinite(diagonal) && isFinite(f.packed.Slice(m-1, m, 0, n))
+}
+
+// isOfFinite tells whether A has neither NaN nor infinities.
+func (f *LU[T]) isOfFinite() bool { return f.norm.Value-f.norm.Value == 0 }
 
 // onDevice makes f the factorization of A, or is false.
 func (f *LU[T]) onDevice(ctx context.Context, a Matrix[T]) (done bool, err error) {
@@ -323,7 +338,7 @@ func (f *LU[T]) SolveContext(ctx context.Context, tA blas.Transpose, b Matrix[T]
 	if err != nil {
 		return Matrix[T]{}, err
 	}
-	if f.norm.Value-f.norm.Value != 0 { // of A itself
+	if !f.isOfFinite() {
 		return x, nil
 	}
 	return finite(x, b)

@@ -156,7 +156,7 @@ func (f *QR[T]) SolveContext(ctx context.Context, b Matrix[T]) (Matrix[T], error
 		return Matrix[T]{}, err
 	}
 	scaleElements(x, f.exps, right, 1)
-	return finite(x, b, f.packed)
+	return finite(x, b, f.scaled)
 }
 
 // rightExponents is the exponents of columns of a right side with row i over 2^rows[i], or nil.
@@ -340,7 +340,7 @@ func (f *LQ[T]) SolveContext(ctx context.Context, b Matrix[T]) (Matrix[T], error
 		return Matrix[T]{}, err
 	}
 	scaleElements(x, nil, right, 1)
-	return finite(x, b, f.qr.packed)
+	return finite(x, b, f.qr.scaled)
 }
 
 // LeastSquares is the X that makes the norm of each column of A*X - B the smallest, on the default

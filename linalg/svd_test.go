@@ -200,6 +200,24 @@ func TestOverflow(t *testing.T) {
 			t.Errorf("%d: %v, want ErrOverflow", i, err)
 		}
 	}
+	// R is beyond the type, which solutions do without, and so is this solution.
+	wide := linalg.NewMatrix(2, 2, []float64{1e308, 1e-308, 1.7e308, 1.7e-308 * (1 + 1e-10)})
+	f, err := linalg.FactorQR(wide)
+	if err != nil || !math.IsInf(f.R().At(0, 0), 0) {
+		t.Fatal(err, f.R())
+	}
+	if x, err := f.Solve(linalg.NewMatrix(2, 1, []float64{1e308, 1e308})); !errors.Is(err, linalg.ErrOverflow) {
+		t.Errorf("%v, %v, want ErrOverflow", x, err)
+	}
+	// Elements of U beyond the type, on the diagonal and beside it.
+	for _, a := range [][]float64{
+		{1, 1e308, 1, -1e308}, {1, 1e308, -1, 1e308}, {1e308, 1e308, 1, 1e308, -1e308, 1, 1e308, 1e308, 1},
+	} {
+		n := int(math.Sqrt(float64(len(a))))
+		if _, err := linalg.FactorLU(linalg.NewMatrix(n, n, a)); !errors.Is(err, linalg.ErrOverflow) {
+			t.Errorf("%v: %v, want ErrOverflow", a, err)
+		}
+	}
 	inf := linalg.NewMatrix(2, 1, []float64{math.Inf(1), 1}) // what comes through is none
 	if _, err := lu.Solve(inf); err != nil {
 		t.Error(err)
