@@ -37,9 +37,7 @@ Files of one dimension are vectors, as in NumPy's matmul: A is a row, B a
 column, and that dimension is missing in the result. The product of two vectors
 is a number, a 0-dimensional array.
 
-A product that takes less than a second on one device is computed twice, the
-second time to measure it: the first run may have to compile. Several devices, as
-in --backend gpus+cpu, share it.
+Several devices, as in --backend gpus+cpu, share a product.
 
 --mpi shares the product out to the processes that mpirun or srun started, each
 of which reads and writes its own part of the files, on a device of its own. The
@@ -142,19 +140,17 @@ func (a *app) fortranFlag(cmd *cobra.Command) {
 // A plan is a computation on matrices of one type: checked, and not yet done.
 type plan[T linalg.Element] struct {
 	in         []linalg.Matrix[T]
-	rows, cols int                // of the result
-	shape      []int              // of the result in its file
-	flops      float64            // operations, for what is bound by arithmetic; 0 for what is bound by memory
-	host       hostOperation[T]   // host in, host out
-	device     deviceOperation[T] // the same on arrays
-	files      fileOperation      // the same from files to a file, in parts; nil where there is no such way
+	rows, cols int              // of the result
+	shape      []int            // of the result in its file
+	flops      float64          // operations, for what is bound by arithmetic; 0 for what is bound by memory
+	host       hostOperation[T] // host in, host out
+	files      fileOperation    // the same from files to a file, in parts; nil where there is no such way
 }
 
 type (
-	hostOperation[T linalg.Element]   func(ctx context.Context, s *linalg.Session) (linalg.Matrix[T], error)
-	deviceOperation[T linalg.Element] func(c *linalg.Array[T], in []*linalg.Array[T]) error
-	fileOperation                     func(context.Context, *linalg.Session, io.WriterAt, linalg.FileOptions) error
-	planner[T linalg.Element]         func(in []operand) (plan[T], error)
+	hostOperation[T linalg.Element] func(ctx context.Context, s *linalg.Session) (linalg.Matrix[T], error)
+	fileOperation                   func(context.Context, *linalg.Session, io.WriterAt, linalg.FileOptions) error
+	planner[T linalg.Element]       func(in []operand) (plan[T], error)
 )
 
 func planMatMul[T linalg.Element](in []operand) (plan[T], error) {
@@ -172,7 +168,6 @@ func planMatMul[T linalg.Element](in []operand) (plan[T], error) {
 		host: func(ctx context.Context, s *linalg.Session) (linalg.Matrix[T], error) {
 			return linalg.MatMulContext(ctx, s, a, b)
 		},
-		device: func(c *linalg.Array[T], in []*linalg.Array[T]) error { return c.Mul(in[0], in[1]) },
 		files: func(ctx context.Context, s *linalg.Session, c io.WriterAt, o linalg.FileOptions) error {
 			return linalg.MatMulNPY[T](ctx, s, c, in[0].file, in[1].file, o)
 		},
@@ -214,7 +209,6 @@ func planTranspose[T linalg.Element](in []operand) (plan[T], error) {
 		host: func(ctx context.Context, s *linalg.Session) (linalg.Matrix[T], error) {
 			return linalg.TransposeContext(ctx, s, a)
 		},
-		device: func(c *linalg.Array[T], in []*linalg.Array[T]) error { return c.Transpose(in[0]) },
 		files: func(ctx context.Context, s *linalg.Session, c io.WriterAt, o linalg.FileOptions) error {
 			return linalg.TransposeNPY[T](ctx, s, c, in[0].file, o)
 		},
@@ -242,7 +236,6 @@ func planElementwise[T linalg.Element](op *kernels.Elementwise, by string) plann
 		p.host = func(ctx context.Context, s *linalg.Session) (linalg.Matrix[T], error) {
 			return linalg.ElementwiseContext(ctx, s, op, alpha, matrices...)
 		}
-		p.device = func(c *linalg.Array[T], in []*linalg.Array[T]) error { return c.Elementwise(op, alpha, in...) }
 		p.files = func(ctx context.Context, s *linalg.Session, c io.WriterAt, o linalg.FileOptions) error {
 			return linalg.ElementwiseNPY(ctx, s, op, alpha, c, o, files...)
 		}
@@ -266,7 +259,6 @@ func planSort[T linalg.Element](in []operand) (plan[T], error) {
 			}
 			return x.Download()
 		},
-		device: func(c *linalg.Array[T], in []*linalg.Array[T]) error { return array.Sort(c, in[0]) },
 	}, nil
 }
 
@@ -388,9 +380,8 @@ func (a *app) fromFiles(ctx context.Context, h npy.Header, limit int64, out *out
 		start := time.Now()
 		o := linalg.FileOptions{Memory: limit, Fortran: out.fortran}
 		err := compute(linalg.WithProgress(ctx, bar.at), s, out, o)
-		took := time.Since(start)
+		rec.setTime(start, flops, bytes)
 		rec.setDevices(s)
-		rec.setTimes(times{device: took, first: true, call: took}, flops, bytes)
 		return struct{}{}, err
 	})
 	if err != nil {
@@ -427,9 +418,10 @@ func (f planner[T]) execute(ctx context.Context, a *app, in []operand, out *outp
 			return linalg.Matrix[T]{}, err
 		}
 		bar.begin("computing on " + rec.Device.Name)
-		m, t, err := measure(linalg.WithProgress(ctx, bar.at), s, p)
+		start := time.Now()
+		m, err := p.host(linalg.WithProgress(ctx, bar.at), s)
+		rec.setTime(start, p.flops, p.bytes())
 		rec.setDevices(s)
-		rec.setTimes(t, p.flops, p.bytes())
 		return m, err
 	})
 	if err != nil {

@@ -269,7 +269,7 @@ func (a *app) factor(ctx context.Context, name string, c factorCommand, paths, o
 		}
 		outs = append(outs, o)
 	}
-	rec := &record{Command: name, onHost: true}
+	rec := &record{Command: name}
 	return a.deliver(start, outs, rec, func(bar *progress) error {
 		in, err := a.loadAll(ctx, paths, bar, npy.ReadHeader)
 		if err != nil {
@@ -303,9 +303,8 @@ func (a *app) factorOn(ctx context.Context, in []operand, f factorization, bar *
 		bar.begin("computing on " + s.Info().Name)
 		start := time.Now()
 		results, flops, err := f(linalg.WithProgress(ctx, bar.at), s, in)
-		took := time.Since(start)
+		rec.setTime(start, flops, 0)
 		rec.setDevices(s)
-		rec.setTimes(times{device: took, first: true, call: took}, flops, 0)
 		return results, err
 	})
 }

@@ -173,10 +173,7 @@ func multiplyMPI[T linalg.Element](ctx context.Context, s *linalg.Session, g *cl
 	if len(in[1].Shape) == 2 {
 		n = in[1].Shape[1]
 	}
-	t := times{call: time.Since(start)}
-	rec.CallSeconds = t.call.Seconds()
-	rec.GFlops = 2 * float64(m) * float64(n) * float64(k) / float64(max(t.call.Nanoseconds(), 1))
-	rec.integer = in[0].Type.Integer()
+	rec.setTime(start, 2*float64(m)*float64(n)*float64(k), 0)
 	bar.begin("writing " + out)
 	if err := p.WriteNPY(ctx, out, l); err != nil {
 		return err

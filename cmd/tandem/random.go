@@ -96,9 +96,8 @@ func writeRandom[T array.Float](ctx context.Context, a *app, r random, out *outp
 			return m, err
 		}
 		m, err = c.Download()
-		took := time.Since(start)
+		rec.setTime(start, 0, bytes)
 		rec.Device = s.Info()
-		rec.setTimes(times{device: took, first: true, call: took}, 0, bytes)
 		return m, err
 	})
 	if err != nil {

@@ -98,9 +98,8 @@ func (r reducer[D, T]) execute(ctx context.Context, a *app, in []operand, out *o
 		c := linalg.NewMatrix[D](shape[0], shape[1], nil)
 		start := time.Now()
 		err := array.ReduceContext(linalg.WithProgress(ctx, bar.at), s, r.op, c, matrix[T](in[0]))
-		took := time.Since(start)
+		rec.setTime(start, 0, float64(in[0].Size()))
 		rec.setDevices(s)
-		rec.setTimes(times{device: took, first: true, call: took}, 0, float64(in[0].Size()))
 		return c, err
 	})
 	if err != nil {

@@ -17,20 +17,18 @@ type record struct {
 	Inputs  []fileRecord `json:"inputs"`
 	Outputs []fileRecord `json:"outputs"`
 
-	DeviceSeconds float64 `json:"device_seconds"` // by the device's own clock
-	// they include compiling, and copies where the memory is not shared
-	DeviceFirst  bool    `json:"device_seconds_of_first_call"`
-	CallSeconds  float64 `json:"call_seconds"`     // of the first call, from host memory to host memory
+	// of a kernel of the user's, by the device's own clock
+	DeviceSeconds float64 `json:"device_seconds,omitempty"`
+	// of what was computed, from host memory to host memory, with compiling and copies
+	CallSeconds  float64 `json:"call_seconds"`
 	TotalSeconds float64 `json:"total_seconds"`    // with files and opening the device
-	GFlops       float64 `json:"gflops,omitempty"` // 10^9 operations a second of device time
-	// 10^9 bytes a second of device time, each operand counted once
+	GFlops       float64 `json:"gflops,omitempty"` // 10^9 operations a second of the call
+	// 10^9 bytes a second of the call, each operand counted once
 	GBytes float64 `json:"gigabytes_per_second,omitempty"`
 	MPI    *ranks  `json:"mpi,omitempty"`
-	// from files to a file in parts: the times include reading and writing
-	InParts  bool `json:"in_parts,omitempty"`
-	compiled bool // before the times begin
-	integer  bool // the operations are not floating-point
-	onHost   bool // large products alone run on the device, so that it has no time of its own
+	// from files to a file in parts: the time of the call includes reading and writing
+	InParts bool `json:"in_parts,omitempty"`
+	integer bool // the operations are not floating-point
 }
 
 // A deviceUse is the part of a result that a device has computed.
@@ -93,16 +91,14 @@ func fileRecords(in []operand) []fileRecord {
 	return r
 }
 
-// setTimes notes the times, and the rate of flops, or where these are 0 of bytes.
-func (r *record) setTimes(t times, flops, bytes float64) {
-	r.DeviceSeconds, r.DeviceFirst, r.CallSeconds = t.device.Seconds(), t.first, t.call.Seconds()
-	if t.device <= 0 {
-		return
-	}
+// setTime notes what was computed since start, and the rate of flops, or where these are 0 of bytes.
+func (r *record) setTime(start time.Time, flops, bytes float64) {
+	took := time.Since(start)
+	r.CallSeconds = took.Seconds()
 	if flops > 0 {
-		r.GFlops = flops / float64(t.device.Nanoseconds())
+		r.GFlops = flops / float64(max(took.Nanoseconds(), 1))
 	} else {
-		r.GBytes = bytes / float64(t.device.Nanoseconds())
+		r.GBytes = bytes / float64(max(took.Nanoseconds(), 1))
 	}
 	r.integer = len(r.Inputs) > 0 && r.Inputs[0].Type == "int32"
 }
@@ -130,21 +126,17 @@ func (a *app) report(r *record, outs outputs) error {
 		line("input", "%s", joined(r.Inputs))
 	}
 	line("output", "%s", joined(r.Outputs))
-	if r.MPI != nil || r.InParts || r.onHost || len(r.Devices) > 0 {
-		if r.MPI != nil {
-			line("ranks", "%s", r.MPI)
-		}
-		what := r.Command
-		if r.InParts {
-			what += " from file to file"
-		}
-		line("time", "%s for %s%s", seconds(r.CallSeconds), what, r.rate())
-		line("", "%s in all", seconds(r.TotalSeconds))
-		_, err := fmt.Fprint(w, b.String())
-		return err
+	if r.MPI != nil {
+		line("ranks", "%s", r.MPI)
 	}
-	line("time", "%s on the device%s%s", seconds(r.DeviceSeconds), r.rate(), r.remark())
-	line("", "%s for the first call%s", seconds(r.CallSeconds), r.overhead())
+	what := r.Command
+	if r.InParts {
+		what += " from file to file"
+	}
+	line("time", "%s for %s%s", seconds(r.CallSeconds), what, r.rate())
+	if r.DeviceSeconds > 0 {
+		line("", "%s of it on the device", seconds(r.DeviceSeconds))
+	}
 	line("", "%s in all", seconds(r.TotalSeconds))
 	_, err := fmt.Fprint(w, b.String())
 	return err
@@ -168,28 +160,6 @@ func (r *record) rate() string {
 		return fmt.Sprintf(", %.3g GB/s", r.GBytes)
 	}
 	return ""
-}
-
-func (r *record) remark() string {
-	if r.DeviceFirst && r.DeviceSeconds > 0 {
-		return " (in the first call" + r.overhead() + ")"
-	}
-	return ""
-}
-
-// overhead is what a first call does besides. The cpu device compiles nothing.
-func (r *record) overhead() string {
-	var what []string
-	if !r.compiled && r.Device.Driver != "cpu" {
-		what = append(what, "compiling")
-	}
-	if !r.Device.UnifiedMemory {
-		what = append(what, "copies")
-	}
-	if what == nil {
-		return ""
-	}
-	return ", with " + strings.Join(what, " and ")
 }
 
 // describe is what a person should know of a file: "a.npy (float32 64x48)".

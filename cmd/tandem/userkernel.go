@@ -277,13 +277,12 @@ func (job *kernelJob) launch(ctx context.Context, s *linalg.Session, text string
 	if err != nil {
 		return err
 	}
-	t := times{}
-	if t.device, err = run(buffers, args); err != nil {
+	took, err := run(buffers, args)
+	if err != nil {
 		return err
 	}
-	t.call = time.Since(call)
-	rec.compiled = true
-	rec.setTimes(t, 0, 0)
+	rec.setTime(call, 0, 0)
+	rec.DeviceSeconds = took.Seconds()
 	if err := ctx.Err(); err != nil {
 		return err
 	}
