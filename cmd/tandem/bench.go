@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tandem-gpu/tandem/bench"
-	"github.com/tandem-gpu/tandem/internal/model"
 )
 
 // benchFlags are the flags of tandem bench.
@@ -20,8 +19,6 @@ type benchFlags struct {
 	output, plot string
 	types        []string
 	minutes      float64
-	model        string
-	devices      []*model.Device // that model stands for
 	bench.Options
 }
 
@@ -69,17 +66,12 @@ A whole run takes minutes and wants the machine for itself. --only, --type, --si
 --by and --rounds choose less of it. What the time does not suffice for is left out,
 and an interrupt ends it; what was measured until then stays. A wrong result of
 Tandem makes the exit code 1; a wrong one of another library is shown, without
-figures.
-
-With --model it measures instead how products would be shared out to devices that
-there are not: copies and work take the time that given links and rates would, and
-nothing is computed. What this machine copies within its memory takes its time.`,
+figures.`,
 		Example: `  tandem bench --peers
   tandem bench --only products --sizes 512,1024 --type f4 --peers
   tandem bench --only blas,lapack --type f8 --peers -o out.txt --plot plots
   tandem bench --only arrays --sizes 100000 --rounds 20 -o now.txt
   benchstat before.txt now.txt
-  tandem bench --model 25:60,25:60,12:20
   tandem bench --quick`,
 		Args:              cobra.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
@@ -87,11 +79,7 @@ nothing is computed. What this machine copies within its memory takes its time.`
 			if err := f.check(cmd); err != nil {
 				return err
 			}
-			work := a.bench
-			if f.devices != nil {
-				work = a.benchModel
-			}
-			return a.runE(func(ctx context.Context, _ []string) error { return work(ctx, &f) })(cmd, args)
+			return a.runE(func(ctx context.Context, _ []string) error { return a.bench(ctx, &f) })(cmd, args)
 		},
 	}
 	flags := cmd.Flags()
@@ -103,37 +91,23 @@ nothing is computed. What this machine copies within its memory takes its time.`
 	flags.StringSliceVar(&f.types, "type", nil, "element types: f4, f8, i4 (default all)")
 	groups := strings.Join(bench.Groups(), ", ")
 	flags.StringSliceVar(&f.Only, "only", nil, "measure these `groups`: "+groups+" (default the first three)")
-	flags.StringSliceVar(&f.Only, "functions", nil, "the same")
-	flags.MarkHidden("functions") // as it was called for blas, lapack and arrays
 	flags.StringSliceVar(&f.By, "by", nil, "measure these `contenders` alone: fast, OpenBLAS, ...")
 	flags.BoolVar(&f.Quick, "quick", false, "tiny sizes, in seconds: whether it works, not how fast it is")
 	flags.IntVar(&f.Rounds, "rounds", 0, "samples of a contender (default 7, or 5 with --quick)")
 	flags.Float64Var(&f.minutes, "minutes", 0, "what is not begun by then is left out (default 20)")
-	flags.StringVar(&f.model, "model", "", "measure modelled `devices` alone, each as LINK:RATE in GB/s and TFLOP/s")
-	for _, other := range strings.Fields("output plot peers type quick rounds minutes functions only by") {
-		cmd.MarkFlagsMutuallyExclusive("model", other)
-	}
-	cmd.MarkFlagsMutuallyExclusive("only", "functions")
 	cmd.MarkFlagDirname("plot")
-	for _, flag := range []string{"only", "functions"} {
-		cmd.RegisterFlagCompletionFunc(flag, completeGroups)
-	}
+	cmd.RegisterFlagCompletionFunc("only", completeGroups)
 	return cmd
 }
 
 // check reads the flags that cobra does not check.
 func (f *benchFlags) check(cmd *cobra.Command) error {
-	for _, name := range []string{"output", "plot", "model"} {
+	for _, name := range []string{"output", "plot"} {
 		if flag := cmd.Flags().Lookup(name); flag.Changed && flag.Value.String() == "" {
 			return usagef("--%s needs a name", name)
 		}
 	}
 	var err error
-	if f.model != "" {
-		if f.devices, err = parseModel(f.model); err != nil {
-			return err
-		}
-	}
 	if f.Types, err = typesOf(f.types); err != nil {
 		return err
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -114,8 +113,7 @@ func TestBenchErrors(t *testing.T) {
 		{exitUsage, "--output needs a name", []string{"-o", ""}},
 		{exitUsage, "--plot needs a name", []string{"--plot", ""}},
 		{exitUsage, "unknown command", []string{"extra"}},
-		{exitUsage, `not "fft"`, []string{"--functions", "fft"}},
-		{exitUsage, "none of the others can be", []string{"--functions", "blas", "--only", "calls"}},
+		{exitUsage, `not "fft"`, []string{"--only", "fft"}},
 		{exitError, `"abacus"`, []string{"--backend", "abacus", "-o", at("r.txt"), "--plot", at("plots")}},
 		{exitError, "-o " + at("no/r.txt"), []string{"-o", at("no/r.txt"), "--plot", at("plots")}},
 		{exitError, "--plot", []string{"-o", at("r.txt"), "--plot", filepath.Join(file, "plots")}},
@@ -157,29 +155,5 @@ func TestBenchInterrupted(t *testing.T) {
 	}
 	if text, err := os.ReadFile(at("r.txt")); err != nil || !strings.Contains(string(text), "\nBenchmarkLapack/LU") {
 		t.Errorf("%q, %v", text, err)
-	}
-}
-
-// Modelled devices take no longer than their rates say, and a little more.
-func TestBenchModel(t *testing.T) {
-	out := must(t, "bench", "--model", "1:0.2,1:0.1", "--sizes", "1024", "--json")
-	var times []modelTime
-	if err := json.Unmarshal([]byte(out), &times); err != nil || len(times) != 1 || times[0].N != 1024 {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	if want := 1024. * 1024 * 1024 / 0.15e12; math.Abs(times[0].Bound-want) > 1e-9 || times[0].Seconds < want {
-		t.Errorf("%+v, the bound is %v", times[0], want)
-	}
-	if out := must(t, "bench", "--model", "10:1", "--sizes", "512"); !strings.Contains(out, "1 TFLOP/s and 10 GB/s") {
-		t.Errorf("it prints\n%s", out)
-	}
-	for _, bad := range []string{"", "25", "25:", "0:1", "1:-1", "inf:1", "1:1,", "1:1:1"} {
-		code, _, stderr := tandem("bench", "--model", bad)
-		if code != exitUsage || !strings.Contains(stderr, "--model") {
-			t.Errorf("%q: exit code %d, %s", bad, code, stderr)
-		}
-	}
-	if code, _, _ := tandem("bench", "--model", "1:1", "--peers"); code != exitUsage {
-		t.Errorf("with --peers: exit code %d", code)
 	}
 }

@@ -200,7 +200,7 @@ func TestCompletion(t *testing.T) {
 		{[]string{"run", ""}, "cl\ngo\n" + byExtension},
 		{[]string{"run", "my.cl", "--arg", ""}, "npy\n" + byExtension},
 		{[]string{"run", "my.cl", "-o", ""}, "npy\n" + byExtension},
-		{[]string{"bench", "--functions", ""}, "products\ntransposes\n"},
+		{[]string{"bench", "--only", ""}, "products\ntransposes\n"},
 		{[]string{"bench", "--only", "blas,la"}, "blas,products\nblas,transposes\n"},
 		{[]string{"trans"}, "transpose\tTranspose a matrix\n:4\n"},
 	} {

@@ -91,7 +91,7 @@ func fileRecords(in []operand) []fileRecord {
 	return r
 }
 
-// setTime notes what was computed since start, and the rate of flops, or where these are 0 of bytes.
+// setTime notes the time since start, and the rate of flops, or where these are 0 of bytes.
 func (r *record) setTime(start time.Time, flops, bytes float64) {
 	took := time.Since(start)
 	r.CallSeconds = took.Seconds()

@@ -232,7 +232,7 @@ var rules = []rule{
 		pkg: "cmd/...",
 		may: []string{
 			"array", "backend", "element", "kernels", "conformance/...", "linalg/...", "bench/...", "cluster",
-			"internal/model", "internal/npy", "gpu/compiler", "internal/tuning", "backend/driverkit/diskcache",
+			"internal/npy", "gpu/compiler", "internal/tuning", "backend/driverkit/diskcache",
 		},
 		mods: []string{
 			"github.com/spf13/cobra", "github.com/schollz/progressbar/v3",

@@ -1,5 +1,5 @@
 // Package model has a device that takes time and computes nothing, for tests of what goes on
-// beside what, and for "tandem bench --model".
+// beside what.
 package model
 
 import (
