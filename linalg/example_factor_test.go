@@ -194,3 +194,39 @@ func ExampleLU_SolveContext() {
 	fmt.Println(x.Data)
 	// Output: [1 2 1 2]
 }
+
+// Of the solutions of fewer equations than unknowns the one with the smallest norm.
+func ExampleFactorLQ() {
+	f, err := linalg.FactorLQ(linalg.NewMatrix(1, 2, []float64{3, 4})) // 3x + 4y
+	check(err)
+	x, err := f.Solve(linalg.NewMatrix(1, 1, []float64{25}))
+	check(err)
+	fmt.Printf("%.1f\n", x.Data)
+	// Output: [3.0 4.0]
+}
+
+// A file is written and read in parts, so that it may be larger than the memory.
+func ExampleCreateNPY() {
+	file, err := os.CreateTemp("", "*.npy")
+	check(err)
+	defer os.Remove(file.Name())
+	defer file.Close()
+
+	ctx := context.Background()
+	w, err := linalg.CreateNPY[float64](file, 1000, 2, false)
+	check(err)
+	for i := 0; i < 1000; i += 100 {
+		part := linalg.NewMatrix[float64](100, 2, nil)
+		for j := range 100 {
+			part.Set(j, 0, float64(i+j))
+		}
+		check(w.WritePart(ctx, part, i, 0))
+	}
+
+	r, err := linalg.OpenNPY[float64](file)
+	check(err)
+	part := linalg.NewMatrix[float64](1, 2, nil)
+	check(r.ReadPart(ctx, part, 998, 0))
+	fmt.Println(part.Data)
+	// Output: [998 0]
+}

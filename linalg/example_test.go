@@ -102,6 +102,36 @@ func ExampleArray() {
 	// [32 77]
 }
 
+// Elements lie row by row; a part shares memory with the whole.
+func ExampleNewMatrix() {
+	a := linalg.NewMatrix(2, 3, []float32{1, 2, 3, 4, 5, 6})
+	a.Slice(0, 2, 1, 3).Set(0, 0, 20)
+	fmt.Println(a)
+	// Output:
+	// ⎡1  20  3⎤
+	// ⎣4   5  6⎦
+}
+
+// A session on devices that the program has chosen by their properties, which share products.
+func ExampleNewSession() {
+	var devices []*backend.Device
+	for _, driver := range backend.Drivers() {
+		infos, _ := driver.Devices() // none where its library is missing
+		for i, info := range infos {
+			if info.Host {
+				d, err := driver.Open(i)
+				check(err)
+				devices = append(devices, d)
+			}
+		}
+	}
+	s, err := linalg.NewSession(devices[0], devices[1:]...)
+	check(err)
+	defer s.Close() // and of the devices
+	fmt.Println(len(s.Devices()), s.Info().Driver)
+	// Output: 1 cpu
+}
+
 func ExampleArray_View() {
 	s, err := linalg.Open("cpu")
 	check(err)
