@@ -31,7 +31,7 @@ func Transpose[T linalg.Element](ctx context.Context, a *Matrix[T]) (*Matrix[T],
 	out, in := memory[:most], memory[most:]
 	for d := range c.size {
 		to, from := (c.rank+d)%c.size, (c.rank-d+c.size)%c.size
-		sent, received := out[:a.pack(t, to, out)], in[:a.shared(t, from)]
+		sent, received := out[:a.pack(to, out)], in[:a.shared(from)]
 		if to == c.rank {
 			received = sent
 		} else if err := c.wait(ctx, append(c.send(to, sent), c.receive(from, received)...)...); err != nil {
@@ -43,9 +43,9 @@ func Transpose[T linalg.Element](ctx context.Context, a *Matrix[T]) (*Matrix[T],
 	return t, nil
 }
 
-// pack puts the blocks of a that are to's in t, a's transpose, into memory, transposed, in the
+// pack puts the blocks of a that are to's in its transpose into memory, transposed, in the
 // order of a's rows of blocks. It returns their number of bytes.
-func (a *Matrix[T]) pack(t *Matrix[T], to int, memory []byte) (n int) {
+func (a *Matrix[T]) pack(to int, memory []byte) (n int) {
 	dst := backend.Elems[T](memory)
 	size := element.TypeOf[T]().Size()
 	a.eachShared(a.g.c.rank, to, func(r, c span) {
@@ -71,13 +71,13 @@ func (t *Matrix[T]) unpack(a *Matrix[T], from int, memory []byte) {
 // localAt is where a block of the matrix lies among those of the part that has it.
 func localAt(s span, block, parts int) int { return s.from / block / parts * block }
 
-// shared is the number of bytes that from has of a and this rank of t.
-func (a *Matrix[T]) shared(t *Matrix[T], from int) (n int) {
+// shared is the number of bytes that from has of a and this rank of its transpose.
+func (a *Matrix[T]) shared(from int) (n int) {
 	a.eachShared(from, a.g.c.rank, func(r, c span) { n += r.n * c.n })
 	return n * element.TypeOf[T]().Size()
 }
 
-// eachShared calls f for the blocks that from has of a and to of t, a's transpose.
+// eachShared calls f for the blocks that from has of a and to of its transpose.
 func (a *Matrix[T]) eachShared(from, to int, f func(rows, cols span)) {
 	row, col := a.g.place(to)
 	a.eachBlock(from, func(r, c span) {

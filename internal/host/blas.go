@@ -36,7 +36,7 @@ func GemmTrans[T element.Element](
 	checkOp("B", transB, k, n, ldb, len(b))
 	kern, x, y := kernels[T]()[0], Operand[T]{a, lda, transA}, Operand[T]{b, ldb, transB}
 	switch {
-	case isVector[T](m, n, k):
+	case isVector[T](m, n):
 		gemmVector(m, n, k, alpha, x, y, beta, c, ldc)
 	case max(m, n, k) <= FewTiles:
 		gemmFew(kern, m, n, k, alpha, x, y, beta, c, ldc)
@@ -79,7 +79,7 @@ func checkOp(name string, trans bool, rows, cols, ld, n int) {
 }
 
 // isVector tells whether C is a column or a row that [Gemv] computes faster than tiles.
-func isVector[T element.Element](m, n, k int) bool {
+func isVector[T element.Element](m, n int) bool {
 	return (m == 1 || n == 1) && element.TypeOf[T]() != element.Int32
 }
 
