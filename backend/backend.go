@@ -63,7 +63,8 @@ type Info struct {
 	// or "mfma_f64_16x16x4f64" of AMD's CDNA, whose results a probe found to be the chain of fused
 	// multiply-adds bit by bit; "" without one, and before the device was opened. Float32Unit is
 	// that of float32, "mfma_f32_16x16x4f32", and Int8Unit that of bytes into int32, "m16n8k32" of
-	// NVIDIA's mma.sync, by which int32 is multiplied too.
+	// NVIDIA's mma.sync, by which int32 is multiplied too, or "mfma_i32_16x16" of AMD's CDNA, which
+	// is mfma_i32_16x16x16i8 or, from gfx940 on, mfma_i32_16x16x32_i8.
 	Float32Unit string `json:"float32_unit,omitempty"`
 	Float64Unit string `json:"float64_unit,omitempty"`
 	Int8Unit    string `json:"int8_unit,omitempty"`

@@ -97,8 +97,14 @@ func unit(info *backend.Info, t Type) string {
 	return element.ByType(t, info.Float32Unit, info.Float64Unit, info.Int8Unit)
 }
 
-// mfma is the matrix instruction of AMD's GPUs for t, "" without one.
-func mfma(t Type) string { return element.ByType(t, "mfma_f32_16x16x4f32", "mfma_f64_16x16x4f64", "") }
+// mfma is the matrix instruction of AMD's GPUs for t, "" without one. That of bytes has two forms,
+// of which a GPU has one.
+func mfma(t Type) string {
+	if t == element.Int8 {
+		return "mfma_i32_16x16"
+	}
+	return element.ByType(t, "mfma_f32_16x16x4f32", "mfma_f64_16x16x4f64", "")
+}
 
 // words is t, but int32 for Int8, which stands for products of words of four bytes.
 func words(t Type) Type {

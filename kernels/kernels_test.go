@@ -151,6 +151,11 @@ func TestValidate(t *testing.T) {
 	if err := amd.Validate(Float32); err != nil {
 		t.Errorf("valid parameters: %v", err)
 	}
+	amdBytes := amd
+	amdBytes.Unit = "mfma_i32_16x16"
+	if err := amdBytes.Validate(element.Int8); err != nil {
+		t.Errorf("valid parameters: %v", err)
+	}
 	with := func(p MatMulParams, f func(*MatMulParams)) MatMulParams { f(&p); return p }
 	for _, c := range []struct {
 		p    MatMulParams
@@ -188,6 +193,9 @@ func TestValidate(t *testing.T) {
 		{with(unit, func(p *MatMulParams) { p.BK = 64 }), Float64, "copy too few rows of a tile at once"},
 		{amd, Float64, "or AMD's for float64, not \"mfma_f32_16x16x4f32\""},
 		{with(amd, func(p *MatMulParams) { p.Items = 64 }), Float32, "items must be 0 with a unit"},
+		{amdBytes, Int32, "or AMD's for int32, not \"mfma_i32_16x16\""},
+		{with(amdBytes, func(p *MatMulParams) { p.BK = 12 }), element.Int8, "bk of 8"},
+		{with(amd, func(p *MatMulParams) { p.BK = 6 }), Float32, "bk of 4"},
 		{with(amd, func(p *MatMulParams) { p.TM = 8 }), Float32, "tm and tn must be multiples of 16"},
 		{with(amd, func(p *MatMulParams) { p.BM, p.TM = 48, 16 }), Float32, "bm and bn of 32"},
 		{with(amd, func(p *MatMulParams) { p.KU = 3 }), Float32, "ku must be 2"},

@@ -1,11 +1,18 @@
-/* matmul_mfma - C = alpha*A*B + beta*C for float32 and float64 by the matrix instructions of AMD's
- * CDNA: v_mfma_f32_16x16x4_f32 (gfx908 on) and v_mfma_f64_16x16x4_f64 (gfx90a on). matmul.cl says
+/* matmul_mfma - C = alpha*A*B + beta*C for float32, float64 and bytes by the matrix instructions of
+ * AMD's CDNA: v_mfma_f32_16x16x4_f32 (gfx908 on), v_mfma_f64_16x16x4_f64 (gfx90a on), and of int8
+ * v_mfma_i32_16x16x16_i8 (gfx908, gfx90a) or v_mfma_i32_16x16x32_i8 (gfx940 on). matmul.cl says
  * what A, B, C, alpha, beta, the flags and a launch are; results have the same bits.
  *
- * The instruction adds its four products one after another: d = fma(a[i,p], b[p,j], d) for
- * ascending p from C, each rounded once, subnormals kept, as MMA-Sim (arXiv 2511.10909) found on
- * CDNA1 to CDNA3 for float32 and float64, though not for xf32. That is the chain of the contract. A
+ * The instruction adds its four products of floats one after another: d = fma(a[i,p], b[p,j], d)
+ * for ascending p from C, each rounded once, subnormals kept, as MMA-Sim (arXiv 2511.10909) found
+ * on CDNA1 to CDNA3 for float32 and float64, though not for xf32. That is the chain of the
+ * contract. Of bytes it adds the products in int32, which wraps, so that any order is exact. A
  * probe asks each device whether it is so before this kernel is chosen; no other has this builtin.
+ *
+ * With BYTES elements of A and B are words of four bytes along k, as element.h has them. The
+ * instruction takes signed bytes. An unsigned x of A is (x - 128) + 128: with its upper bit turned
+ * the byte is x - 128, and one more row of units, which has ones in the place of A, sums up the
+ * columns of B.
  *
  * It is not matmul_unit.cl, as nearly all of that is cp.async, and the order of elements that suits
  * it: here tiles pass through registers into one of two local buffers while the other is
@@ -18,12 +25,14 @@
  * a unit of 16 by 16 by 4, lane l of a wave holds
  *   A  element (l%16, l/16)
  *   B  element (l/16, l%16)
- *   C  element (l/16*4 + e, l%16) in c[e] for float32, (l/16 + e*4, l%16) for float64
+ *   C  element (l/16*4 + e, l%16) in c[e], but (l/16 + e*4, l%16) for float64
+ * where of bytes an element of A and B is a word of four, or two of them, which stand four apart:
+ * of 32 bytes along k any order will do that A and B share.
  *
  * In odd steps of k the sixteens of a tile change places by pairs, so that the 32 lanes that read
  * float32 at once meet each bank of local memory once.
  *
- * BM BN BK  the tile: BM and BN are multiples of 32, BK of 4
+ * BM BN BK  the tile: BM and BN are multiples of 32, BK of 4, or of bytes 8
  * TM TN     the block of a wave, multiples of 16
  * KU        2, the tiles in local memory
  */
@@ -32,8 +41,9 @@
 #define NEGATE 16
 #define INLINE static __attribute__((always_inline))
 
-/* Clang 15 takes the builtin of float64 for gfx908, too, and then ends the process: another one
- * tells gfx90a and later. AMD's OpenCL does not define the GPU's name. */
+/* Clang 15 takes the builtin of float64 for gfx908, too, and clang 19 either one of int8 for all of
+ * CDNA; then they end the process: another builtin tells gfx90a and later, and gfx940 and later.
+ * AMD's OpenCL does not define the GPU's name. */
 #if !__has_builtin(__builtin_amdgcn_mfma_f32_16x16x4f32) || \
     defined(T_FLOAT64) && !__has_builtin(__builtin_amdgcn_flat_atomic_fadd_f64)
 #error "no matrix instruction (mfma) of this type"
@@ -43,11 +53,36 @@
 #define MULTIPLY __builtin_amdgcn_mfma_f64_16x16x4f64
 #define CFIRST(lane) ((lane) / 16) /* its first row of C, and how far row r of it is below */
 #define CROW(r) ((r) * 4)
-#else
+#elif defined(T_FLOAT32)
 #define SUMS float4
 #define MULTIPLY __builtin_amdgcn_mfma_f32_16x16x4f32
+#elif __has_builtin(__builtin_amdgcn_cvt_f32_fp8)
+#define SUMS int4
+#define MULTIPLY __builtin_amdgcn_mfma_i32_16x16x32_i8
+#define STEP 8         /* elements along k of a step */
+#define FRAGMENT ulong /* what a lane has of A or B */
+#define READ(at, width) (tile[at] | (ulong)tile[(at) + 4 * (width)] << 32)
+#else
+#define SUMS int4
+#define MULTIPLY __builtin_amdgcn_mfma_i32_16x16x16i8
+#endif
+#ifndef CFIRST
 #define CFIRST(lane) ((lane) / 16 * 4)
 #define CROW(r) ((r) / 4 * 16 + (r) % 4)
+#endif
+#ifndef STEP
+#define STEP 4
+#define FRAGMENT T
+#define READ(at, width) tile[at]
+#endif
+#if defined(BYTES) && BYTES == 2
+#define OF_A(x) ((x) ^ 0x80808080u)
+#define ONES 1 /* rows of units of ones, below A's */
+#define SUM(i, j, e) (acc[i][j][e] + 128 * acc[UNITS_M][j][e])
+#else
+#define OF_A(x) (x)
+#define ONES 0
+#define SUM(i, j, e) acc[i][j][e]
 #endif
 
 #define WAVES_X (BN / TN)
@@ -64,8 +99,8 @@
 #define BLOADS (BK / BROWS)
 #define STRIP 8             /* rows of tiles that groups go through column by column */
 #define PLACE(k, x, width) ((k) * (width) + ((x) ^ ((k) % 2 * 16)))
-#if BM % 32 || BN % 32 || BK % 4 || BM % TM || BN % TN || TM % 16 || TN % 16 || KU != 2
-#error "matmul_mfma: BM and BN must be multiples of 32, TM and TN, these of 16, BK of 4, and KU 2"
+#if BM % 32 || BN % 32 || BK % STEP || BM % TM || BN % TN || TM % 16 || TN % 16 || KU != 2
+#error "matmul_mfma: BM and BN must be multiples of 32, TM and TN, these of 16, BK of STEP, and KU 2"
 #elif ITEMS % AX || ITEMS % BX || BM % AROWS || BK % BROWS
 #error "matmul_mfma: the work-items of a group do not share the loads of a tile evenly"
 #endif
@@ -120,9 +155,9 @@ void matmul_mfma(const int m, const int n, const int k, const T alpha,
     const int row = row0 + wrow + CFIRST(lane), col = col0 + wcol + lane % 16; /* of the lane's first element of C */
     __global T *cp = c + coff + z * stridec + row * ldc + col;
 
-    SUMS acc[UNITS_M][UNITS_N];
+    SUMS acc[UNITS_M + ONES][UNITS_N];
     #pragma unroll
-    for (int i = 0; i < UNITS_M; i++) {
+    for (int i = 0; i < UNITS_M + ONES; i++) {
       #pragma unroll
       for (int j = 0; j < UNITS_N; j++) acc[i][j] = 0;
     }
@@ -150,14 +185,15 @@ void matmul_mfma(const int m, const int n, const int k, const T alpha,
       if (t > 0) {
         LOCALPTR const T *tile = buffers + (t - 1) % 2 * STAGE;
         #pragma unroll
-        for (int s = 0; s < BK; s += 4) {
-          T ar[UNITS_M], br[UNITS_N];
+        for (int s = 0; s < BK; s += STEP) {
+          FRAGMENT ar[UNITS_M + ONES], br[UNITS_N];
+          if (ONES) ar[UNITS_M] = (FRAGMENT)0x0101010101010101ul;
           #pragma unroll
-          for (int i = 0; i < UNITS_M; i++) ar[i] = tile[PLACE(s + in, wrow + i * 16 + lane % 16, BM)];
+          for (int i = 0; i < UNITS_M; i++) ar[i] = READ(PLACE(s + in, wrow + i * 16 + lane % 16, BM), BM);
           #pragma unroll
-          for (int j = 0; j < UNITS_N; j++) br[j] = tile[ATILE + PLACE(s + in, wcol + j * 16 + lane % 16, BN)];
+          for (int j = 0; j < UNITS_N; j++) br[j] = READ(ATILE + PLACE(s + in, wcol + j * 16 + lane % 16, BN), BN);
           #pragma unroll
-          for (int i = 0; i < UNITS_M; i++) {
+          for (int i = 0; i < UNITS_M + ONES; i++) {
             #pragma unroll
             for (int j = 0; j < UNITS_N; j++) acc[i][j] = MULTIPLY(ar[i], br[j], acc[i][j], 0, 0, 0);
           }
@@ -167,7 +203,7 @@ void matmul_mfma(const int m, const int n, const int k, const T alpha,
         LOCALPTR T *tile = buffers + t % 2 * STAGE;
         #pragma unroll
         for (int i = 0; i < ALOADS; i++) {
-#define STORE(e, s) tile[PLACE(acol + e, arow + i * AROWS, BM)] = sign * av[i].s;
+#define STORE(e, s) tile[PLACE(acol + e, arow + i * AROWS, BM)] = sign * OF_A(av[i].s);
           EACH(STORE);
 #undef STORE
         }
@@ -186,7 +222,7 @@ void matmul_mfma(const int m, const int n, const int k, const T alpha,
       #pragma unroll
       for (int j = 0; j < UNITS_N; j++) {
         if (CROW(r) < m - row && j * 16 < n - col) {
-          cp[j * 16] = MAC(alpha, acc[r / 4][j][r % 4], beta != 0 ? beta * cp[j * 16] : NEG0);
+          cp[j * 16] = MAC(alpha, SUM(r / 4, j, r % 4), beta != 0 ? beta * cp[j * 16] : NEG0);
         }
       }
     }

@@ -30,9 +30,9 @@ type MatMulParams struct {
 	Items int `json:"items,omitempty"`
 
 	// Unit makes it the shape for the matrix instruction of that name: "m8n8k4" or "m16n8k4", of
-	// float64, or "m16n8k32", of int32 and of bytes, on NVIDIA's GPUs, or "mfma_f32_16x16x4f32" or
-	// "mfma_f64_16x16x4f64" on AMD's. TM by TN is the block of a warp of 32 work-items, or a wave
-	// of 64; KU how many tiles lie in local memory.
+	// float64, or "m16n8k32", of int32 and of bytes, on NVIDIA's GPUs, or "mfma_f32_16x16x4f32",
+	// "mfma_f64_16x16x4f64" or, of bytes, "mfma_i32_16x16" on AMD's. TM by TN is the block of a
+	// warp of 32 work-items, or a wave of 64; KU how many tiles lie in local memory.
 	Unit string `json:"unit,omitempty"`
 
 	// Whole: one group computes all tiles. It is for the cpu device, whose implementation in Go
@@ -83,8 +83,8 @@ func (p MatMulParams) validate(t Type) error {
 		return p.validateCPU(w)
 	case p.VW != 0:
 		return fmt.Errorf("vw is for the CPU shape; it must be 0, not %d", p.VW)
-	case p.Unit != "" && p.Unit == mfma(w):
-		return p.validateMFMA(w)
+	case p.Unit != "" && p.Unit == mfma(t):
+		return p.validateMFMA(t)
 	case p.Unit != "":
 		return p.validateUnit(t)
 	case p.Items != 0:
@@ -151,12 +151,15 @@ func (p MatMulParams) validateUnit(t Type) error {
 }
 
 func (p MatMulParams) validateMFMA(t Type) error {
-	items, vw := p.items(), 16/t.Size()
+	items, vw, step := p.items(), 16/words(t).Size(), 4
+	if t == element.Int8 {
+		step = 8
+	}
 	switch ax, bx := p.BK/vw, p.BN/vw; {
 	case p.Items != 0:
 		return fmt.Errorf("items must be 0 with a unit, not %d", p.Items)
-	case p.TM%16 != 0 || p.TN%16 != 0 || p.BM%32 != 0 || p.BN%32 != 0 || p.BK%4 != 0:
-		return fmt.Errorf("tm and tn must be multiples of 16, bm and bn of 32, and bk of 4")
+	case p.TM%16 != 0 || p.TN%16 != 0 || p.BM%32 != 0 || p.BN%32 != 0 || p.BK%step != 0:
+		return fmt.Errorf("tm and tn must be multiples of 16, bm and bn of 32, and bk of %d", step)
 	case p.KU != 2:
 		return fmt.Errorf("ku must be 2, the tiles in local memory, not %d", p.KU)
 	case items > maxItems:

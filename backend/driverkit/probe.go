@@ -91,7 +91,7 @@ func (a *Arithmetic) Apply(info *backend.Info) {
 		info.Float32Unit, info.Float64Unit, info.Int8Unit = a.Float32Unit, a.Float64Unit, a.Int8Unit
 	}
 	for _, u := range [][2]string{
-		{"float32", info.Float32Unit}, {"float64", info.Float64Unit}, {"int8 and int32", info.Int8Unit},
+		{"float32", info.Float32Unit}, {"float64", info.Float64Unit}, {"int8", info.Int8Unit},
 	} {
 		if u[1] != "" {
 			notes = append(notes, u[0]+" products by the matrix instruction "+u[1])

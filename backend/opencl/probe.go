@@ -42,7 +42,8 @@ func (own *device) probe(d *backend.Device) (*findings, error) {
 func (e *entry) probeKey() diskcache.Key {
 	parts := []string{
 		"probe 4", e.id, e.options, source(probeSource("float"), false), source(probeSource("double"), false),
-		source(mfma32.source(), false), source(mfma64.source(), false), driverkit.ProbeID(),
+		source(mfma32.source(), false), source(mfma64.source(), false), source(mfma8.source(), false),
+		driverkit.ProbeID(),
 	}
 	for _, t := range traps {
 		parts = append(parts, source(&t.src, true))

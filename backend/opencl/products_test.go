@@ -12,6 +12,7 @@ import (
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/backend/backendtest"
 	"github.com/tandem-gpu/tandem/backend/opencl"
+	"github.com/tandem-gpu/tandem/internal/host"
 	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/linalg"
 )
@@ -22,7 +23,8 @@ func TestProductsByMatrixUnits(t *testing.T) {
 	d := opencl.OpenAMD(t, 4)
 	if info := d.Info(); info.Platform == "Oclgrind" {
 		t.Skip("takes too long")
-	} else if info.Float32Unit != "mfma_f32_16x16x4f32" || info.Float64Unit != "mfma_f64_16x16x4f64" {
+	} else if info.Float32Unit != "mfma_f32_16x16x4f32" || info.Float64Unit != "mfma_f64_16x16x4f64" ||
+		info.Int8Unit != "mfma_i32_16x16" {
 		t.Fatalf("%+v", info)
 	}
 	compiled := map[string]bool{} // names of kernels
@@ -38,12 +40,39 @@ func TestProductsByMatrixUnits(t *testing.T) {
 	defer cpu.Close()
 	testProduct(t, cpu, s, 250, 255, 21, math.Float32bits)
 	testProduct(t, cpu, s, 130, 200, 21, math.Float64bits)
+	testBytes[int8](t, s)
+	testBytes[uint8](t, s)
 	ok(t, s.Close())
 	want := []string{
 		"matmul_mfma_float32_bk16_bm64_bn64_ku2_tm32_tn32", "matmul_mfma_float64_bk8_bm128_bn128_ku2_tm32_tn128",
+		"matmul_mfma_int32_bk16_bm64_bn64_bytes1_ku2_plain1_tm32_tn32",
+		"matmul_mfma_int32_bk16_bm64_bn64_bytes2_ku2_plain1_tm32_tn32",
 	}
 	if got := slices.Sorted(maps.Keys(compiled)); !slices.Equal(got, want) {
 		t.Errorf("kernels %q, want %q", got, want)
+	}
+}
+
+// testBytes multiplies any bytes by int8 and compares with the definition.
+func testBytes[E int8 | uint8](t *testing.T, s *linalg.Session) {
+	const m, n, k = 70, 65, 133
+	r := rand.New(rand.NewPCG(m, n))
+	a, b := linalg.NewMatrix[E](m, k, nil), linalg.NewMatrix[int8](k, n, nil)
+	for i := range a.Data {
+		a.Data[i] = E(r.Uint32())
+	}
+	for i := range b.Data {
+		b.Data[i] = int8(r.Uint32())
+	}
+	c := linalg.NewMatrix[int32](m, n, nil)
+	for i := range c.Data {
+		c.Data[i] = math.MaxInt32 - int32(i) // sums wrap
+	}
+	want := slices.Clone(c.Data)
+	host.GemmBytesReference(false, false, m, n, k, a.Data, a.Stride, b.Data, b.Stride, true, want, c.Stride)
+	ok(t, linalg.GemmInt8Context(t.Context(), s, blas.NoTrans, a, blas.NoTrans, b, 1, c))
+	if !slices.Equal(c.Data, want) {
+		t.Errorf("%T by int8: wrong", E(0))
 	}
 }
 

@@ -277,6 +277,29 @@ func TestChooseOnRealDevices(t *testing.T) {
 			}
 		}
 	}
+	// So are those of bytes, without which int8 takes what int32 does.
+	amd.Int8Unit = "mfma_i32_16x16"
+	for _, c := range []struct {
+		typ   element.Type
+		arch  string
+		n, bn int
+		unit  bool
+	}{
+		{element.Int8, "gfx90a", 4096, 128, true},
+		{element.Int8, "gfx90a", 256, 64, true},
+		{element.Int8, "gfx942", 4096, 128, true},
+		{element.Int8, "gfx908", 4096, 128, true},
+		{element.Int8, "gfx1030", 4096, 64, false},
+		{element.Int32, "gfx90a", 4096, 64, false},
+	} {
+		amd.Arch, amd.Int8Unit = c.arch, "mfma_i32_16x16"
+		if c.arch == "gfx1030" {
+			amd.Int8Unit = ""
+		}
+		if p := ChooseMatMul(&amd, c.typ, c.n, c.n, 1024); (p.Unit != "") != c.unit || p.BN != c.bn {
+			t.Errorf("%s, %d in %s: %+v", c.arch, c.n, c.typ, p)
+		}
+	}
 	nvidia := backend.Info{
 		Driver: "cuda", GPU: true, Vendor: "NVIDIA Corporation", Arch: "sm_90",
 		ComputeUnits: 132, LocalMemory: 48 << 10, MaxGroup: 1024,

@@ -40,7 +40,9 @@ type rule[P any] struct {
 	// with a wait for local memory in each step where a tile is alone. Those of m16n8k32 are
 	// modelled, too: 2048 products of bytes a cycle, ten of them for one of int32, as sm_80 and
 	// sm_90 do, which alone are offered it for int32; 38 bytes a cycle from the L2 cache; and,
-	// where a tile is alone, 800 cycles until what was asked for is there.
+	// where a tile is alone, 800 cycles until what was asked for is there. Those of mfma_i32_16x16
+	// are modelled as AMD's others are, from 512 products of bytes a cycle of a compute unit, on
+	// gfx94 2048, which is more than its local memory feeds tiles of 64x64 with.
 	// A rule without them offers the largest tiles that keep the device busy.
 	Cycles [][]float64 `json:"cycles,omitempty"`
 }

@@ -107,6 +107,7 @@ func info(arch string) *backend.Info {
 	i := &backend.Info{GPU: true, Arch: arch}
 	if arch == "gfx90a" || arch == "gfx942" {
 		i.Float32Unit, i.Float64Unit = "mfma_f32_16x16x4f32", "mfma_f64_16x16x4f64"
+		i.Int8Unit = "mfma_i32_16x16"
 	}
 	return i
 }
@@ -185,16 +186,21 @@ func (c *compiler) facts(t *testing.T, text, arch string) map[string]string {
 	return r
 }
 
-// checkUnits compiles matmul_mfma for other architectures. gfx908 has the instruction of float32;
-// the text refuses those that have none.
+// checkUnits compiles matmul_mfma for other architectures. gfx908 has the instructions of float32
+// and of bytes; the text refuses those that have none.
 func (c *compiler) checkUnits(t *testing.T) {
 	params := func(typ element.Type) kernels.MatMulParams { return tuning.OfferedMatMul(info("gfx90a"), typ)[0] }
 	m32 := text(t, kernels.MatMul(element.Float32, params(element.Float32)))
 	m64 := text(t, kernels.MatMul(element.Float64, params(element.Float64)))
-	t.Logf("gfx908: %s registers", c.facts(t, m32, "gfx908")["vgpr_count"])
-	for arch, text := range map[string]string{"gfx908": m64, "gfx900": m32, "gfx1030": m32} {
-		if _, err := c.compile(t.TempDir(), text, arch); err == nil || !strings.Contains(err.Error(), "mfma") {
-			t.Errorf("%s: %v, want that it has no such instruction", arch, err)
+	m8 := text(t, kernels.MatMulBytes(info("gfx90a"), params(element.Int8), true))
+	for _, text := range []string{m32, m8} {
+		t.Logf("gfx908: %s registers", c.facts(t, text, "gfx908")["vgpr_count"])
+	}
+	for _, x := range []struct{ arch, text string }{
+		{"gfx908", m64}, {"gfx900", m32}, {"gfx1030", m32}, {"gfx900", m8}, {"gfx1030", m8},
+	} {
+		if _, err := c.compile(t.TempDir(), x.text, x.arch); err == nil || !strings.Contains(err.Error(), "mfma") {
+			t.Errorf("%s: %v, want that it has no such instruction", x.arch, err)
 		}
 	}
 }
@@ -219,7 +225,7 @@ func sources(info *backend.Info, types []element.Type) (all []*backend.Source) {
 			all = append(all, kernels.MatMul(t, p))
 		}
 		if t == element.Int32 {
-			for _, p := range tuning.OfferedMatMul(info, t) {
+			for _, p := range tuning.OfferedMatMul(info, element.Int8) {
 				all = append(all, kernels.MatMulBytes(info, p, false), kernels.MatMulBytes(info, p, true))
 			}
 		}
