@@ -47,6 +47,11 @@ func (s Solver[T]) ScaledQR(m, n int, a []T, lda int, tau []T) (exps []int, err 
 
 func (s Solver[T]) qr(m, n int, a []T, lda int, tau []T) error {
 	k := min(m, n)
+	if s.Remote != nil && k > 0 {
+		if done, err := s.remoteQR(m, n, a, lda, tau); done || err != nil {
+			return err
+		}
+	}
 	for j := 0; j < k; j += Panel {
 		w, rows, at := min(Panel, k-j), m-j, a[j*(lda+1):]
 		qrColumns(w, rows, at, lda, tau[j:])
@@ -288,11 +293,12 @@ type reflectors[T host.Float] struct {
 
 // A reflector is I - V*T*Vᵀ, the product of w reflectors, for V of m by w, unit lower trapezoidal
 // and kept whole, with its transpose, and T of w by w, upper triangular, of which the transpose is
-// kept.
+// kept, behind V in block.
 type reflector[T host.Float] struct {
 	Solver[T]
 	m, w      int
 	few       bool // elements: products take matrices where they lie, and Vᵀ is not made
+	block     []T
 	v, vt, tt []T
 	side      []T // working memory
 	memory    *host.Scratch
@@ -317,7 +323,8 @@ const fewElements = 1 << 15
 func (r *reflector[T]) take(m, n, w int, h *reflectors[T], j int) {
 	memory, x := host.Take[T](2*m*w + w*w + w*max(2*n, w))
 	r.m, r.w, r.few, r.memory = m, w, r.isFew(m, n, w), memory
-	r.v, r.vt, r.tt, r.side = x[:m*w], x[m*w:2*m*w], x[2*m*w:][:w*w], x[2*m*w+w*w:]
+	r.block = x[:(m+w)*w]
+	r.v, r.tt, r.vt, r.side = x[:m*w], r.block[m*w:], x[len(r.block):][:m*w], x[len(r.block)+m*w:]
 	if at := h.a[j*(h.lda+1):]; h.rows {
 		host.Transpose(w, m, at, h.lda, r.v, w)
 	} else {
