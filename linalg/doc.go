@@ -28,9 +28,9 @@
 // [FactorLU], [FactorCholesky] and [FactorQR] factor matrices in host memory: what they give solves
 // equations, inverts, and knows determinants and condition numbers. [FactorEigSym] finds the
 // eigenvalues and eigenvectors of symmetric ones, [FactorSVD] singular values and vectors. They
-// work on the host, with large products on the session's devices where these are faster; LU and
-// Cholesky of large matrices work in the memory of such a device. Package batched does LU, Cholesky
-// and solutions of many small matrices at once, in device arrays.
+// work on the host, with large products on the session's devices where these are faster; LU,
+// Cholesky and QR of large matrices work in the memory of such a device. Package batched does LU,
+// Cholesky and solutions of many small matrices at once, in device arrays.
 //
 // # Files and streams
 //

@@ -20,7 +20,7 @@ type Float interface{ float32 | float64 }
 
 // A factorization runs on the host, but for its large products, which run on the session's devices
 // where these are faster; LU and Cholesky of large matrices run in a device's memory, by
-// factordevice.go. What follows is what they share.
+// factordevice.go, and QR does but for its panels, by remote.go. What follows is what they share.
 
 // deviceSize is the size of products from which a GPU computes them that nobody has measured: the
 // harmonic mean of rows, columns and steps.
@@ -58,7 +58,11 @@ func solver[T Float](ctx context.Context, s *Session, total float64) solve.Solve
 			report(min(done/total, 1))
 		}
 	}
-	return solve.Solver[T]{
+	advance := func(work float64) {
+		done += work
+		tell()
+	}
+	x := solve.Solver[T]{
 		Update: func(negate bool, m, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc int) error {
 			if err := context.Cause(ctx); err != nil {
 				return err
@@ -71,8 +75,7 @@ func solver[T Float](ctx context.Context, s *Session, total float64) solve.Solve
 			} else {
 				host.Update(negate, m, n, k, a, lda, b, ldb, c, ldc)
 			}
-			done += float64(m) * float64(n) * float64(k)
-			tell()
+			advance(float64(m) * float64(n) * float64(k))
 			return nil
 		},
 		AtOnce: func(m, n, k int) (bool, error) {
@@ -85,6 +88,15 @@ func solver[T Float](ctx context.Context, s *Session, total float64) solve.Solve
 			return true, nil
 		},
 	}
+	if size < math.MaxInt { // there is a device that may take it
+		x.Remote = func(m, n, k int, f func(r solve.Remote[T]) error) (bool, error) {
+			if !isForDevice[T](s, m, n, k, roomFor(m, n)) {
+				return false, nil
+			}
+			return onRemote(inner, s, advance, m, n, f)
+		}
+	}
+	return x
 }
 
 // isLarge tells whether a product of m by n with k steps is for a device that takes them from size
@@ -256,7 +268,7 @@ func FactorLUContext[T Float](ctx context.Context, s *Session, a Matrix[T]) (*LU
 		return f, nil
 	}
 	done := false
-	if isForDevice[T](s, a.Rows, a.Cols, luWidth) {
+	if isForDevice[T](s, a.Rows, a.Cols, n, a.Rows*luWidth) {
 		done, err = f.onDevice(ctx, a)
 	}
 	if !done {
@@ -462,7 +474,7 @@ func FactorCholeskyContext[T Float](ctx context.Context, s *Session, a Matrix[T]
 // factor makes f.l the factor of A. It returns the first row whose root is not of a positive
 // number, or -1.
 func (f *Cholesky[T]) factor(ctx context.Context, a Matrix[T]) (row int, err error) {
-	if isForDevice[T](f.s, a.Rows, a.Rows, choleskyWidth) {
+	if isForDevice[T](f.s, a.Rows, a.Rows, a.Rows, a.Rows*choleskyWidth) {
 		note := make([]int32, 1) // 1 more than that row
 		how := factoring{choleskyWidth, panel.cholesky, func() { f.norm = norm1(a, true) }}
 		if done, err := factorOnDevice(ctx, f.s, a, f.l, note, how); done {

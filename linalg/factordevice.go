@@ -31,14 +31,14 @@ type panel struct {
 	j, w  int
 }
 
-// isForDevice tells whether a matrix of m by n is factored, in panels of width columns, in the
-// memory of the session's device: there is but one, which has room for it, and the product of half
-// the columns is for the device.
-func isForDevice[T Float](s *Session, m, n, width int) bool {
-	half := (min(m, n) + 1) / 2
-	size := int64(m) * int64(n+width) * int64(element.TypeOf[T]().Size())
-	return len(s.others) == 0 && isLarge(float64(solverCrossover(crossover[T](s))), m-half, n-half, half) &&
-		size <= s.Budget() && size <= s.info.MaxAlloc
+// isForDevice tells whether the session's device is to keep a matrix of m by n of which k columns
+// are factored, or to which k reflectors are applied: there is but one, which has room for it and
+// some elements beside, and takes the product of half the columns.
+func isForDevice[T Float](s *Session, m, n, k, beside int) bool {
+	half := (k + 1) / 2
+	size := (int64(m)*int64(n) + int64(beside)) * int64(element.TypeOf[T]().Size())
+	return len(s.others) == 0 && size <= s.Budget() && size <= s.info.MaxAlloc &&
+		isLarge(float64(solverCrossover(crossover[T](s))), m-half, max(n-half, n/2), half)
 }
 
 // A factoring is how a matrix is factored on a device.

@@ -46,7 +46,7 @@ func TestFactorsOnDevice(t *testing.T) {
 }
 
 // awkward are kinds of elements that pivots are to be chosen among.
-var awkward = []string{"random", "ties", "zeros", "singular", "NaN", "Inf", "tiny"}
+var awkward = []string{"random", "ties", "zeros", "singular", "NaN", "Inf", "wild", "tiny"}
 
 func awkwardMatrix[T linalg.Float](kind string, m, n int) linalg.Matrix[T] {
 	rng := rand.New(rand.NewPCG(5, uint64(m*100+n)))
@@ -67,6 +67,8 @@ func awkwardMatrix[T linalg.Float](kind string, m, n int) linalg.Matrix[T] {
 				if rng.IntN(m+n) == 0 {
 					v = map[string]float64{"NaN": math.NaN(), "Inf": math.Inf(i%2*2 - 1)}[kind]
 				}
+			case "wild":
+				v = math.Ldexp(v, rng.IntN(60)-30)
 			case "tiny":
 				v *= map[bool]float64{true: 0x1p-1060, false: 0x1p-140}[T(0x1p-1060) != 0]
 			}
@@ -141,6 +143,7 @@ func TestFactorsBesideDevices(t *testing.T) {
 		t.Cleanup(func() { s.Close() })
 		testLUOnDevice[float64](t, s, 70, 66)
 		testCholeskyOnDevice[float64](t, s, 70)
+		testQROnDevice[float64](t, s, "random", 70, 66)
 	}
 }
 
@@ -149,11 +152,12 @@ func TestFactorsBesideDevices(t *testing.T) {
 func TestFactorsOnDeviceProgress(t *testing.T) {
 	defer linalg.FactorOnDevice()()
 	defer linalg.FactorPanels(8)()
-	a := dominant[float64](60, true)
+	a, wide := dominant[float64](60, true), dominant[float64](160, false) // panels of QR have 32 columns
 	eachBackend(t, func(t *testing.T, s *linalg.Session) {
+		qr := func(ctx context.Context) error { _, err := linalg.FactorQRContext(ctx, s, wide); return err }
 		lu := func(ctx context.Context) error { _, err := linalg.FactorLUContext(ctx, s, a); return err }
 		cholesky := func(ctx context.Context) error { _, err := linalg.FactorCholeskyContext(ctx, s, a); return err }
-		for name, f := range map[string]func(ctx context.Context) error{"LU": lu, "Cholesky": cholesky} {
+		for name, f := range map[string]func(ctx context.Context) error{"LU": lu, "Cholesky": cholesky, "QR": qr} {
 			var seen []float64
 			noError(t, f(linalg.WithProgress(t.Context(), func(f float64) { seen = append(seen, f) })))
 			if len(seen) < 8 || !slices.IsSorted(seen) || seen[0] <= 0 || seen[0] > 0.5 || seen[len(seen)-1] != 1 {
@@ -176,14 +180,26 @@ func TestFactorsOnDeviceProgress(t *testing.T) {
 // there is the error of the call, which leaves nothing behind.
 func TestFactorsOnDeviceErrors(t *testing.T) {
 	defer linalg.FactorOnDevice()()
-	a := dominant[float64](40, true)
-	broken := errors.New("broken")
-	for _, test := range []struct {
-		call string // that fails
-		at   int    // which one
-		err  error
-		want error
-	}{
+	a, broken := dominant[float64](40, true), errors.New("broken")
+	lu := func(s *linalg.Session) (linalg.Matrix[float64], error) {
+		f, err := linalg.FactorLUContext(context.Background(), s, a)
+		if err != nil {
+			return linalg.Matrix[float64]{}, err
+		}
+		return f.Packed(), nil
+	}
+	qr := func(s *linalg.Session) (linalg.Matrix[float64], error) {
+		f, err := linalg.FactorQRContext(context.Background(), s, a)
+		if err != nil {
+			return linalg.Matrix[float64]{}, err
+		}
+		return f.Packed(), nil
+	}
+	wantLU, wantQR := a.Packed(), a.Packed()
+	_, err := solve.Solver[float64]{}.LU(40, 40, wantLU.Data, 40, make([]int, 40))
+	noError(t, err)
+	noError(t, solve.Solver[float64]{}.QR(40, 40, wantQR.Data, 40, make([]float64, 40)))
+	for _, test := range []deviceFault{
 		{"Device.Alloc", 0, backend.ErrOutOfMemory, nil}, // of the matrix
 		{"Device.Alloc", 2, backend.ErrOutOfMemory, nil}, // of a panel
 		{"Device.Alloc", 1, broken, broken},
@@ -194,40 +210,74 @@ func TestFactorsOnDeviceErrors(t *testing.T) {
 		{"Queue.Read", 0, broken, broken},
 		{"Queue.Read", 1, broken, broken},
 	} {
-		name := fmt.Sprintf("%s %d fails with %v", test.call, test.at, test.err)
-		d, err := backend.Open("cpu")
-		noError(t, err)
-		buffers, seen, armed := int64(0), 0, false
-		s, err := linalg.NewSession(backendtest.Hook(d, &backendtest.Hooks{
-			Call: func(name string, call func() error) error {
-				if armed && name == test.call {
-					if seen++; seen == test.at+1 {
-						return test.err
-					}
+		test.on(t, "LU", lu, wantLU)
+	}
+	for _, test := range []deviceFault{
+		{"Device.Alloc", 0, backend.ErrOutOfMemory, nil}, // of the matrix
+		{"Device.Alloc", 1, backend.ErrOutOfMemory, nil}, // of what else there is
+		{"Device.Alloc", 1, broken, broken},
+		{"Device.NewQueue", 0, broken, broken},
+		{"Device.NewQueue", 1, broken, broken},
+		{"Queue.Write", 0, broken, broken}, // of the matrix
+		{"Queue.Write", 1, broken, broken}, // of a block
+		{"Queue.Record", 0, broken, broken},
+		{"Queue.Record", 1, broken, broken},
+		{"Queue.Record", 2, broken, broken},
+		{"Queue.WaitEvent", 1, broken, broken},
+		{"Queue.Launch", 0, broken, broken},
+		{"Queue.Launch", 1, broken, broken},
+		{"Queue.Launch", 4, broken, broken},
+		{"Queue.Launch", 4, backend.ErrOutOfMemory, backend.ErrOutOfMemory}, // when panels are in place
+		{"Queue.Read", 0, broken, broken},
+		{"Queue.Read", 1, broken, broken},
+		{"Queue.Wait", 0, broken, broken},
+	} {
+		test.on(t, "QR", qr, wantQR)
+	}
+}
+
+// A deviceFault is a call of a device that fails, and what becomes of a factorization then.
+type deviceFault struct {
+	call string
+	at   int // which one of them
+	err  error
+	want error
+}
+
+func (test deviceFault) on(t *testing.T, what string, factor func(*linalg.Session) (linalg.Matrix[float64], error),
+	want linalg.Matrix[float64],
+) {
+	t.Helper()
+	name := fmt.Sprintf("%s where %s %d fails with %v", what, test.call, test.at, test.err)
+	d, err := backend.Open("cpu")
+	noError(t, err)
+	left, seen, armed := map[string]int64{}, 0, false
+	s, err := linalg.NewSession(backendtest.Hook(d, &backendtest.Hooks{
+		Call: func(name string, call func() error) error {
+			if armed && name == test.call {
+				if seen++; seen == test.at+1 {
+					return test.err
 				}
-				return call()
-			},
-			Made:  func(what string, bytes int64) { buffers += map[string]int64{"buffer": bytes}[what] },
-			Freed: func(what string, bytes int64) { buffers -= map[string]int64{"buffer": bytes}[what] },
-		}))
-		noError(t, err)
-		armed = true
-		f, err := linalg.FactorLUContext(context.Background(), s, a)
-		if armed = false; !errors.Is(err, test.want) || seen <= test.at {
-			t.Errorf("%s: %v", name, err)
-		}
-		if buffers != 0 {
-			t.Errorf("%s: %d bytes are left on the device", name, buffers)
-		}
-		if test.want == nil && err == nil {
-			want := a.Packed()
-			_, err := solve.Solver[float64]{}.LU(40, 40, want.Data, 40, make([]int, 40))
-			noError(t, err)
-			same(t, name, f.Packed(), want)
-		}
-		noError(t, s.Close())
-		if _, err := linalg.FactorLUContext(context.Background(), s, a); !errors.Is(err, backend.ErrClosed) {
-			t.Errorf("after Close: %v", err)
-		}
+			}
+			return call()
+		},
+		Made:  func(what string, _ int64) { left[what]++ },
+		Freed: func(what string, _ int64) { left[what]-- },
+	}))
+	noError(t, err)
+	armed = true
+	got, err := factor(s)
+	if armed = false; !errors.Is(err, test.want) || seen <= test.at {
+		t.Errorf("%s: %v", name, err)
+	}
+	if left["buffer"] != 0 || left["event"] != 0 {
+		t.Errorf("%s: %v are left on the device", name, left)
+	}
+	if test.want == nil && err == nil {
+		same(t, name, got, want)
+	}
+	noError(t, s.Close())
+	if _, err := factor(s); !errors.Is(err, backend.ErrClosed) {
+		t.Errorf("after Close: %v", err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/internal/model"
+	"github.com/tandem-gpu/tandem/internal/solve"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -117,5 +118,34 @@ func TestModelBalance(t *testing.T) {
 				t.Errorf("%d devices, rates known %v: %.3f of the sum of rates, want 0.92", n, known, got)
 			}
 		}
+	}
+}
+
+// In QR the copies of panels, and of what they leave to the device, go on while it works.
+func TestModelQR(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // as in modelTime
+	const n, rate, link = 2048, 1e11, 1e9
+	bound := 4.0 * n * n / link // seconds; the matrix comes first
+	inTurn := bound
+	for j := 0; j < n; j += solve.Panel {
+		copies := 4 * solve.Panel * float64(n+n-j) / link
+		work := 2 * solve.Panel * float64(n-j) * float64(n-j-solve.Panel) / rate
+		bound += max(work, copies)
+		inTurn += work + copies
+	}
+	var took time.Duration
+	synctest.Test(t, func(t *testing.T) {
+		s, err := linalg.NewSession(gpu(link, rate).Open())
+		noError(t, err)
+		defer s.Close()
+		start := time.Now()
+		_, err = linalg.FactorQRContext(context.Background(), s, linalg.NewMatrix[float32](n, n, nil))
+		noError(t, err)
+		took = time.Since(start)
+	})
+	got := bound / took.Seconds()
+	t.Logf("%v, %.3f of the bound; where one waits for the other %.3f", took, got, bound/inTurn)
+	if got < 0.97 {
+		t.Errorf("%.3f of the bound, want 0.97", got)
 	}
 }

@@ -45,7 +45,8 @@ func factorQR[T Float](ctx context.Context, s *Session, a Matrix[T]) (*QR[T], er
 	rows, cols, k := float64(a.Rows), float64(a.Cols), float64(len(f.tau))
 	work := 2 * k * (rows*cols - (rows+cols)*k/2 + k*k/3)
 	var err error
-	if f.exps, err = solver[T](ctx, s, work).ScaledQR(a.Rows, a.Cols, a.Data, a.Stride, f.tau); err != nil {
+	f.exps, err = solver[T](ctx, s, work).ScaledQR(a.Rows, a.Cols, a.Data, a.Stride, f.tau)
+	if err := ended(ctx, err); err != nil {
 		return nil, err
 	}
 	f.scaled = f.packed

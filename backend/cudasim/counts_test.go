@@ -54,7 +54,7 @@ func (c *cost) count(call *dltest.Call) []reflect.Value {
 
 // Operations launch, copy, wait and allocate as often as they did when this was written: more of it
 // makes them slow on a GPU, and does not show on a simulated one. LU and Cholesky bring their
-// matrix up once and down once, whatever its size.
+// matrix up once and down once, whatever its size, QR what a panel leaves to the device, too.
 func TestCosts(t *testing.T) {
 	api := simapi.New(ptxsim.Config{})
 	d, err := capi.NewDriver("cudasim", "", "", func() (*capi.API, error) { return api, nil }).Open(0)
@@ -95,6 +95,11 @@ func TestCosts(t *testing.T) {
 			"Cholesky",
 			cost{launches: 99, waits: 7, allocs: 3, copies: 3, up: n * n * 8, down: n*n*8 + 4},
 			func() error { _, err := linalg.FactorCholeskyContext(bg, s, large); return err },
+		},
+		{
+			"QR", // for each panel but the last a block goes up, of the rows that are left and 32 more
+			cost{launches: 246, waits: 68, allocs: 2, copies: 64, up: n*n*8 + 31*(544+32)*32*8, down: n * n * 8},
+			func() error { _, err := linalg.FactorQRContext(bg, s, large); return err },
 		},
 		{
 			"LU by gonum",

@@ -25,9 +25,9 @@ type bidiagonalPanel struct {
 }
 
 func (b *bidiagonal) reduce() error {
-	for k := 0; k < b.n; k += qrPanel {
+	for k := 0; k < b.n; k += Panel {
 		m, n := b.m-k, b.n-k
-		if err := b.panel(k, min(qrPanel, n), m, n, b.a[k*(b.lda+1):]); err != nil {
+		if err := b.panel(k, min(Panel, n), m, n, b.a[k*(b.lda+1):]); err != nil {
 			return err
 		}
 	}

@@ -131,8 +131,8 @@ func isFinite(x []float64) bool { return largestBits(x) < math.Float64bits(math.
 // first diagonal under the main one, as [Solver.QR] leaves them for rows 1 to n-1; what is above
 // them in A, or without vectors all that is there, is undefined. x is working memory.
 func tridiagonal(s Solver[float64], vectors bool, n int, a []float64, lda int, d, e, tau, x []float64) error {
-	for k := 0; k < n-1; k += qrPanel {
-		w, m, at := min(qrPanel, n-1-k), n-k, a[k*(lda+1):]
+	for k := 0; k < n-1; k += Panel {
+		w, m, at := min(Panel, n-1-k), n-k, a[k*(lda+1):]
 		p := newTridiagonalPanel(w, m, at, lda, x)
 		for j := range w {
 			d[k+j], e[k+j], tau[k+j] = p.column(j)
@@ -147,7 +147,7 @@ func tridiagonal(s Solver[float64], vectors bool, n int, a []float64, lda int, d
 
 // tridiagonalMemory is the elements of working memory for n rows.
 func tridiagonalMemory(n int) int {
-	return min(qrPanel, n) * (3*n + 2)
+	return min(Panel, n) * (3*n + 2)
 }
 
 // A tridiagonalPanel is w columns of the trailing matrix of m rows. Rows 2i and 2i+1 of vw are v

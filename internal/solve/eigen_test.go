@@ -22,7 +22,7 @@ func tridiagonalReference(n int, a []float64, lda int, d, e, tau []float64) {
 		return v
 	}
 	for c := range n - 1 {
-		k := c / qrPanel * qrPanel
+		k := c / Panel * Panel
 		if c == k { // the panel before is done
 			for j := range n {
 				for i := n - 1; i >= j && k > 0 && j >= k; i-- {

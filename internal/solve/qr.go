@@ -7,9 +7,10 @@ import (
 	"github.com/tandem-gpu/tandem/internal/host"
 )
 
+// The columns of a panel, and the rows of a chain over rows: parts of the definition.
 const (
-	qrPanel   = 32      // columns of a panel: a part of the definition
-	pieceRows = 1 << 12 // rows of a chain over rows: a part of the definition
+	Panel     = 32
+	PieceRows = 1 << 12
 )
 
 // QR factors A = Q*R for A of m by n by Householder's method: R is left in and above the diagonal,
@@ -46,8 +47,13 @@ func (s Solver[T]) ScaledQR(m, n int, a []T, lda int, tau []T) (exps []int, err 
 
 func (s Solver[T]) qr(m, n int, a []T, lda int, tau []T) error {
 	k := min(m, n)
-	for j := 0; j < k; j += qrPanel {
-		w, rows, at := min(qrPanel, k-j), m-j, a[j*(lda+1):]
+	if s.Remote != nil && k > 0 {
+		if done, err := s.remoteQR(m, n, a, lda, tau); done || err != nil {
+			return err
+		}
+	}
+	for j := 0; j < k; j += Panel {
+		w, rows, at := min(Panel, k-j), m-j, a[j*(lda+1):]
 		qrColumns(w, rows, at, lda, tau[j:])
 		if n == j+w {
 			break
@@ -65,7 +71,7 @@ func (s Solver[T]) qr(m, n int, a []T, lda int, tau []T) error {
 // LQ factors A = L*Q for A of m by n: it is the transpose of [Solver.QR] of Aᵀ.
 func (s Solver[T]) LQ(m, n int, a []T, lda int, tau []T) error {
 	// One panel is worked on as it lies in memory, with a margin for a sum in another order.
-	if n > 1 && m <= min(n, qrPanel) && isPlain(2, m, n, a, lda) {
+	if n > 1 && m <= min(n, Panel) && isPlain(2, m, n, a, lda) {
 		lqRows(m, n, a, lda, tau)
 		return nil
 	}
@@ -98,7 +104,7 @@ func qrColumns[T host.Float](w, rows int, a []T, lda int, tau []T) {
 
 // lqRows is qrColumns for a panel whose transpose is in memory.
 func lqRows[T host.Float](w, cols int, a []T, lda int, tau []T) {
-	memory, z := host.Take[T](qrPanel)
+	memory, z := host.Take[T](Panel)
 	defer memory.Give()
 	for j := range w {
 		x, rest := a[j*(lda+1):][:cols-j], w-j-1
@@ -151,17 +157,17 @@ func isZero[T host.Float](x []T) bool {
 const smallNorm = 0x1p-900
 
 // sumRows makes z the products of the rows of a, of as many columns as x has elements, with x:
-// chains over pieces of pieceRows elements from +0, added in order.
+// chains over pieces of PieceRows elements from +0, added in order.
 func sumRows[T host.Float](rows int, a []T, lda int, x, z []T) {
-	n := min(len(x), pieceRows)
+	n := min(len(x), PieceRows)
 	clear(z)
 	host.AddColumns(a, lda, x[:n], z)
 	if n == len(x) {
 		return
 	}
-	var more [qrPanel]T
-	for i := n; i < len(x); i += pieceRows {
-		n = min(len(x)-i, pieceRows)
+	var more [Panel]T
+	for i := n; i < len(x); i += PieceRows {
+		n = min(len(x)-i, PieceRows)
 		clear(more[:rows])
 		host.AddColumns(a[i:], lda, x[i:i+n], more[:rows])
 		host.Axpy(1, more[:rows], z)
@@ -287,11 +293,12 @@ type reflectors[T host.Float] struct {
 
 // A reflector is I - V*T*Vᵀ, the product of w reflectors, for V of m by w, unit lower trapezoidal
 // and kept whole, with its transpose, and T of w by w, upper triangular, of which the transpose is
-// kept.
+// kept, behind V in block.
 type reflector[T host.Float] struct {
 	Solver[T]
 	m, w      int
 	few       bool // elements: products take matrices where they lie, and Vᵀ is not made
+	block     []T
 	v, vt, tt []T
 	side      []T // working memory
 	memory    *host.Scratch
@@ -299,7 +306,7 @@ type reflector[T host.Float] struct {
 
 // isFew tells whether products of V, of m by w, and n columns take matrices where they lie.
 func (s Solver[T]) isFew(m, n, w int) bool {
-	if most := max(n, w); most > host.FewTiles || m > pieceRows || m*most > fewElements {
+	if most := max(n, w); most > host.FewTiles || m > PieceRows || m*most > fewElements {
 		return false
 	}
 	once, err := s.atOnce(m, n, w)
@@ -316,7 +323,8 @@ const fewElements = 1 << 15
 func (r *reflector[T]) take(m, n, w int, h *reflectors[T], j int) {
 	memory, x := host.Take[T](2*m*w + w*w + w*max(2*n, w))
 	r.m, r.w, r.few, r.memory = m, w, r.isFew(m, n, w), memory
-	r.v, r.vt, r.tt, r.side = x[:m*w], x[m*w:2*m*w], x[2*m*w:][:w*w], x[2*m*w+w*w:]
+	r.block = x[:(m+w)*w]
+	r.v, r.tt, r.vt, r.side = x[:m*w], r.block[m*w:], x[len(r.block):][:m*w], x[len(r.block)+m*w:]
 	if at := h.a[j*(h.lda+1):]; h.rows {
 		host.Transpose(w, m, at, h.lda, r.v, w)
 	} else {
@@ -388,21 +396,21 @@ func (r *reflector[T]) columnsT(g, tau []T) {
 // give gives the memory back.
 func (r *reflector[T]) give() { r.memory.Give() }
 
-// cross makes x, of w by n, Vᵀ*C: chains over pieces of pieceRows rows from +0, added in order.
+// cross makes x, of w by n, Vᵀ*C: chains over pieces of PieceRows rows from +0, added in order.
 func (r *reflector[T]) cross(n int, c []T, ldc int, x []T) error {
 	if r.few {
 		host.Tiles(r.w, n, r.m, r.v, 1, r.w, c, ldc, x, n, true)
 		return nil
 	}
 	clear(x)
-	if err := r.update(false, r.w, n, min(r.m, pieceRows), r.vt, r.m, c, ldc, x, n); err != nil || r.m <= pieceRows {
+	if err := r.update(false, r.w, n, min(r.m, PieceRows), r.vt, r.m, c, ldc, x, n); err != nil || r.m <= PieceRows {
 		return err
 	}
 	memory, y := host.Take[T](r.w * n)
 	defer memory.Give()
-	for i := pieceRows; i < r.m; i += pieceRows {
+	for i := PieceRows; i < r.m; i += PieceRows {
 		clear(y)
-		if err := r.update(false, r.w, n, min(r.m-i, pieceRows), r.vt[i:], r.m, c[i*ldc:], ldc, y, n); err != nil {
+		if err := r.update(false, r.w, n, min(r.m-i, PieceRows), r.vt[i:], r.m, c[i*ldc:], ldc, y, n); err != nil {
 			return err
 		}
 		host.Axpy(1, y, x)
@@ -447,18 +455,18 @@ func (s Solver[T]) ApplyQ(trans bool, m, n, k int, a []T, lda int, tau, c []T, l
 }
 
 func (s Solver[T]) applyAll(trans bool, m, n, k int, h *reflectors[T], c []T, ldc int) error {
-	if k == 1 && m <= pieceRows && n > 1 {
+	if k == 1 && m <= PieceRows && n > 1 {
 		h.reflectOne(m, n, c, ldc)
 		return nil
 	}
-	last := (k - 1) / qrPanel * qrPanel
-	for i := 0; i < k; i += qrPanel {
+	last := (k - 1) / Panel * Panel
+	for i := 0; i < k; i += Panel {
 		j := i
 		if !trans {
 			j = last - i
 		}
 		r := reflector[T]{Solver: s}
-		r.take(m-j, n, min(qrPanel, k-j), h, j)
+		r.take(m-j, n, min(Panel, k-j), h, j)
 		err := r.apply(trans, n, c[j*ldc:], ldc)
 		if r.give(); err != nil {
 			return err
@@ -503,8 +511,8 @@ func (s Solver[T]) FormQ(m, n, k int, a []T, lda int, tau []T) error {
 		h.reflectOne(1, 1, a, lda)
 		return nil
 	}
-	for j := (k - 1) / qrPanel * qrPanel; j >= 0 && k > 0; j -= qrPanel {
-		w, at := min(qrPanel, k-j), a[j*(lda+1):]
+	for j := (k - 1) / Panel * Panel; j >= 0 && k > 0; j -= Panel {
+		w, at := min(Panel, k-j), a[j*(lda+1):]
 		r := reflector[T]{Solver: s}
 		r.take(m-j, n-j, w, &reflectors[T]{a: a, lda: lda, tau: tau}, j)
 		unitColumns(m, j, j+w, a, lda)

@@ -31,15 +31,15 @@ func testQR[T host.Float](t *testing.T) {
 		{70, 70},
 		{300, 40},
 		{1000, 5},
-		{pieceRows + 5, 3},
-		{2*pieceRows + 1, 34},
+		{PieceRows + 5, 3},
+		{2*PieceRows + 1, 34},
 	} {
 		m, n := s[0], s[1]
-		if m > pieceRows && testing.Short() && n > 3 {
+		if m > PieceRows && testing.Short() && n > 3 {
 			continue
 		}
 		for _, kind := range kinds {
-			if m > pieceRows && kind != "random" {
+			if m > PieceRows && kind != "random" {
 				continue
 			}
 			k, ld, what := min(m, n), n+i%3, fmt.Sprintf("%s %dx%d", kind, m, n)
@@ -52,13 +52,13 @@ func testQR[T host.Float](t *testing.T) {
 			same(t, what, a, want)
 			same(t, what+" tau", tau, wantTau)
 			for _, cols := range []int{1, 3, 33} {
-				if m <= pieceRows || cols == 3 {
+				if m <= PieceRows || cols == 3 {
 					c := matrix[T](rng, "random", m, cols, cols+cols/3)
 					testApplyQ(t, what, m, cols, k, a, ld, tau, c)
 					testApplyQ(t, what, m, cols, (k+1)/2, a, ld, tau, c)
 				}
 			}
-			if kind == "special" || m > pieceRows {
+			if kind == "special" || m > PieceRows {
 				continue // 0 times NaN: Q*I has more NaN where rows and columns of I are left out
 			}
 			// of Q as many columns as it has, or half of them

@@ -105,8 +105,8 @@ func TriangleReference[T host.Float](solve bool, n int, at func(i, k int) T, upp
 // QRReference is [Solver.QR] by the definition, for a matrix that needs no power of two.
 func QRReference[T host.Float](m, n int, a []T, lda int, tau []T) {
 	k := min(m, n)
-	for p := 0; p < k; p += qrPanel {
-		end := min(p+qrPanel, k)
+	for p := 0; p < k; p += Panel {
+		end := min(p+Panel, k)
 		for j := p; j < end; j++ {
 			x := make([]T, m-j)
 			for i := range x {
@@ -131,21 +131,21 @@ func QRReference[T host.Float](m, n int, a []T, lda int, tau []T) {
 
 // ApplyQReference is [Solver.ApplyQ] by the definition.
 func ApplyQReference[T host.Float](trans bool, m, n, k int, a []T, lda int, tau, c []T, ldc int) {
-	last := (k - 1) / qrPanel * qrPanel
-	for i := 0; i < k; i += qrPanel {
+	last := (k - 1) / Panel * Panel
+	for i := 0; i < k; i += Panel {
 		j := i
 		if !trans {
 			j = last - i
 		}
-		applyReference(trans, m-j, n, min(qrPanel, k-j), a[j*(lda+1):], lda, tau[j:], c[j*ldc:], ldc)
+		applyReference(trans, m-j, n, min(Panel, k-j), a[j*(lda+1):], lda, tau[j:], c[j*ldc:], ldc)
 	}
 }
 
-// sumReference is the sum of m products that at gives: chains of pieceRows, added in order.
+// sumReference is the sum of m products that at gives: chains of PieceRows, added in order.
 func sumReference[T host.Float](m int, at func(i int) (T, T)) (sum T) {
-	for first := 0; first < m; first += pieceRows {
+	for first := 0; first < m; first += PieceRows {
 		acc := T(0)
-		for i := first; i < min(m, first+pieceRows); i++ {
+		for i := first; i < min(m, first+PieceRows); i++ {
 			x, y := at(i)
 			acc = host.FMA(x, y, acc)
 		}

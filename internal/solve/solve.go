@@ -33,6 +33,10 @@ type Solver[T host.Float] struct {
 	// solution by a triangle, or the triangle of a square. Else parts of it go to Update. Where
 	// AtOnce is nil the host does if Update is nil. An error ends the work.
 	AtOnce func(m, n, k int) (bool, error)
+
+	// Remote calls f with a matrix of m by n in the memory of a device, for k reflectors. It is
+	// false where the host is to do what f does.
+	Remote func(m, n, k int, f func(r Remote[T]) error) (done bool, err error)
 }
 
 func (s Solver[T]) update(negate bool, m, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc int) error {

@@ -32,7 +32,7 @@ func bidiagonalReference(m, n int, a []float64, lda int, d, e, tauQ, tauP []floa
 		return sum
 	}
 	for c := range n {
-		if c%qrPanel == 0 {
+		if c%Panel == 0 {
 			for i := c; i < m && c > 0; i++ {
 				for j := c; j < n; j++ {
 					a[i*lda+j] = at(i, j, len(v), false)

@@ -63,7 +63,7 @@ var mutations = []mutation{
 	},
 	{
 		name: "QR adds all rows in one chain", file: "internal/solve/qr.go",
-		old: "	n := min(len(x), pieceRows)\n", new: "	n := len(x)\n",
+		old: "	n := min(len(x), PieceRows)\n", new: "	n := len(x)\n",
 		pkg: "./internal/solve", test: "TestQR",
 	},
 	{

@@ -1,0 +1,159 @@
+package linalg
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"reflect"
+
+	"gonum.org/v1/gonum/blas"
+
+	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/internal/solve"
+)
+
+// A remote is a matrix in the memory of a session's device that blocks of reflectors are applied
+// to, as package solve asks. Copies of blocks and panels go on beside the work, in a queue of their
+// own.
+type remote[T Float] struct {
+	ctx          context.Context
+	advance      func(work float64) // tells of multiplications
+	work, copies *callQueue
+	a            array    // the matrix
+	blocks       [2]array // one is sent while the device may be at work with the other
+	sent         int
+	v, s         array // of the last block
+	vt           array // the transpose of V
+	x, y         array // VᵀC, and S times it
+	panel        array // transposed columns, on their way to the host
+}
+
+// roomFor is the elements that there are beside a matrix of m by n.
+func roomFor(m, n int) int { return solve.Panel * (2*(m+solve.Panel) + 2*m + 2*n) }
+
+// onRemote is the Remote of a solver. All memory is there before f begins: where the device has
+// less than it said, the host is to do the work.
+func onRemote[T Float](ctx context.Context, s *Session, advance func(float64), m, n int,
+	f func(r solve.Remote[T]) error,
+) (done bool, err error) {
+	r := &remote[T]{ctx: ctx, advance: advance}
+	if r.work, err = s.takeCallQueue(); err != nil {
+		return false, err
+	}
+	var buffers []*backend.Buffer
+	waited := false
+	defer func() { err = s.leave(r.work, buffers, waited, err) }()
+	if r.copies, err = s.takeCallQueue(); err != nil {
+		return false, err
+	}
+	defer func() { err = s.leave(r.copies, nil, false, err) }()
+	buffers, err = r.reserve(m, n)
+	if errors.Is(err, backend.ErrOutOfMemory) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if err = f(r); err == nil {
+		err = r.work.s.queue.Wait()
+	}
+	waited = err == nil
+	return true, err
+}
+
+// reserve makes r's arrays, in memory that it returns.
+func (r *remote[T]) reserve(m, n int) (buffers []*backend.Buffer, err error) {
+	if r.a, err = newArray(r.work.s, m, n, reflect.TypeFor[T]()); err != nil {
+		return nil, err
+	}
+	buffers = append(buffers, r.a.buf)
+	room, err := newArray(r.work.s, 1, roomFor(m, n), r.a.elem)
+	if err != nil {
+		return buffers, err
+	}
+	at := 0
+	take := func(rows int) array {
+		at += rows * solve.Panel
+		return room.slice(0, 1, at-rows*solve.Panel, at)
+	}
+	r.blocks = [2]array{take(m + solve.Panel), take(m + solve.Panel)}
+	r.vt, r.panel, r.x, r.y = take(m), take(m), take(n), take(n)
+	return append(buffers, room.buf), nil
+}
+
+// packed is rows by cols elements from a's first on.
+func (a *array) packed(rows, cols int) array {
+	p := *a
+	p.rows, p.cols, p.stride = rows, cols, cols
+	return p
+}
+
+func (r *remote[T]) Upload(a []T, lda int) error {
+	return r.a.copyBytesFrom(r.ctx, part(r.a.rows, r.a.cols, a, lda).byRows())
+}
+
+func (r *remote[T]) Send(rows, w int, block []T) error {
+	to := r.blocks[r.sent%2]
+	r.sent++
+	if err := r.copies.s.queue.Write(to.buf, to.bytes(to.off), backend.Bytes(block)); err != nil {
+		return err
+	}
+	// The next block comes to the place of the one before this, whose work is in the queue by now.
+	if err := cmp.Or(after(r.copies, r.work), after(r.work, r.copies)); err != nil {
+		return err
+	}
+	r.v, r.vt = to.packed(rows, w), r.vt.packed(w, rows)
+	to.off += rows * w
+	r.s = to.packed(w, w)
+	return r.vt.transpose(&r.v)
+}
+
+// after makes commands that are to come to one queue wait for those that are in another.
+func after(later, earlier *callQueue) error {
+	e, err := earlier.s.queue.Record()
+	if err != nil {
+		return err
+	}
+	return cmp.Or(later.s.queue.WaitEvent(e), e.Release())
+}
+
+func (r *remote[T]) Apply(lo, hi int) error {
+	if err := context.Cause(r.ctx); err != nil || lo == hi {
+		return err
+	}
+	rows, w, n := r.v.rows, r.v.cols, hi-lo
+	c, x, y := r.a.slice(r.a.rows-rows, r.a.rows, lo, hi), r.x.packed(w, n), r.y.packed(w, n)
+	for i := 0; i < rows; i += solve.PieceRows {
+		end := min(i+solve.PieceRows, rows)
+		vt, piece := r.vt.slice(0, w, i, end), c.slice(i, end, 0, n)
+		if err := x.product(&vt, &piece, update{alpha: 1, beta: float64(min(i, 1))}); err != nil {
+			return err
+		}
+	}
+	if err := y.product(&r.s, &x, update{alpha: 1}); err != nil {
+		return err
+	}
+	if err := c.product(&r.v, &y, subMul); err != nil {
+		return err
+	}
+	r.advance(2 * float64(rows) * float64(w) * float64(n))
+	return nil
+}
+
+// product enqueues a*b as what u makes of c.
+func (c *array) product(a, b *array, u update) error {
+	return c.gemm(context.Background(), 1, blas.NoTrans, a, blas.NoTrans, b, u)
+}
+
+func (r *remote[T]) Fetch(lo, hi int) error {
+	columns := r.a.slice(0, r.a.rows, lo, hi)
+	r.panel = r.panel.packed(hi-lo, r.a.rows)
+	if err := r.panel.transpose(&columns); err != nil {
+		return err
+	}
+	return after(r.copies, r.work)
+}
+
+func (r *remote[T]) Fetched(x []T) error {
+	return r.copies.s.queue.Read(backend.Bytes(x), r.panel.buf, r.panel.bytes(r.panel.off))
+}
