@@ -165,16 +165,16 @@ type sharedVar struct {
 const sharedGap = 16
 
 // place adds a variable.
-func (l *sharedLayout) place(v *varDecl) (offset int, err error) {
+func (l *sharedLayout) place(v *varDecl) (offset int) {
 	up := func(n int) int { return (n + v.align - 1) &^ (v.align - 1) }
 	offset = up(l.span)
 	if int64(offset)+v.size > maxVariable {
-		return 0, errorAt(v.line, "more than %d bytes of shared memory", maxVariable)
+		refuse(v.line, "more than %d bytes of shared memory", maxVariable)
 	}
 	l.vars = append(l.vars, sharedVar{v.name, offset, int(v.size)})
 	l.size = up(l.size) + int(v.size)
 	l.span = offset + int(v.size) + sharedGap
-	return offset, nil
+	return offset
 }
 
 // dynamic is where dynamic shared memory begins: behind the static.
