@@ -44,7 +44,7 @@ func copySignF32(r []uint64, in *inst) { r[in.d] = r[in.b]&(1<<31-1) | r[in.a]&(
 func copySignF64(r []uint64, in *inst) { r[in.d] = r[in.b]&(1<<63-1) | r[in.a]&(1<<63) }
 
 // minNumber is the lesser number; -0 is less than +0, and a NaN is ignored if there is a number.
-func minNumber[F real](a, b, _ F) F {
+func minNumber[F floating](a, b, _ F) F {
 	switch {
 	case a != a:
 		return b
@@ -54,7 +54,7 @@ func minNumber[F real](a, b, _ F) F {
 	return min(a, b) // Go's min orders the zeros too
 }
 
-func maxNumber[F real](a, b, _ F) F {
+func maxNumber[F floating](a, b, _ F) F {
 	switch {
 	case a != a:
 		return b
@@ -66,8 +66,8 @@ func maxNumber[F real](a, b, _ F) F {
 
 // minimum and maximum are NaN if one operand is: the modifier .NaN.
 
-func minimum[F real](a, b, _ F) F { return min(a, b) }
-func maximum[F real](a, b, _ F) F { return max(a, b) }
+func minimum[F floating](a, b, _ F) F { return min(a, b) }
+func maximum[F floating](a, b, _ F) F { return max(a, b) }
 
 // Approximations. The hardware's are within documented errors of the exact value; here they are
 // float64 functions, rounded.

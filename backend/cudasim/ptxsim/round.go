@@ -51,23 +51,23 @@ func flush(x float32) float32 {
 }
 
 // saturate is x limited to 0 ... 1, with +0 for NaN.
-func saturate[F real](x F) F {
+func saturate[F floating](x F) F {
 	if !(x > 0) {
 		return 0
 	}
 	return min(x, 1)
 }
 
-type real interface{ float32 | float64 }
+type floating interface{ float32 | float64 }
 
 // The operations, rounded to nearest.
 
-func sum[F real](a, b, _ F) F        { return a + b }
-func minus[F real](a, b, _ F) F      { return a - b }
-func times[F real](a, b, _ F) F      { return a * b }
-func over[F real](a, b, _ F) F       { return a / b }
-func inverse[F real](a, _, _ F) F    { return 1 / a }
-func squareRoot[F real](a, _, _ F) F { return F(math.Sqrt(float64(a))) } // of float32, in twice the bits
+func sum[F floating](a, b, _ F) F        { return a + b }
+func minus[F floating](a, b, _ F) F      { return a - b }
+func times[F floating](a, b, _ F) F      { return a * b }
+func over[F floating](a, b, _ F) F       { return a / b }
+func inverse[F floating](a, _, _ F) F    { return 1 / a }
+func squareRoot[F floating](a, _, _ F) F { return F(math.Sqrt(float64(a))) } // of float32, in twice the bits
 
 // An exactFunc sets z to the exact result for finite operands, or to so many bits of it that
 // rounding them gives the same. It may change its operands.
@@ -96,7 +96,7 @@ func addExact(z, x, y *big.Float) {
 }
 
 // inMode is the function near, which rounds to nearest, with another rounding.
-func inMode[F real](mode rounding, near func(a, b, c F) F, exact exactFunc) func(a, b, c F) F {
+func inMode[F floating](mode rounding, near func(a, b, c F) F, exact exactFunc) func(a, b, c F) F {
 	if mode == nearest {
 		return near
 	}
@@ -114,10 +114,10 @@ func inMode[F real](mode rounding, near func(a, b, c F) F, exact exactFunc) func
 	}
 }
 
-func isFinite[F real](x F) bool { return x-x == 0 }
+func isFinite[F floating](x F) bool { return x-x == 0 }
 
 // round rounds a number.
-func round[F real](x *big.Float, mode rounding) (f F) {
+func round[F floating](x *big.Float, mode rounding) (f F) {
 	switch p := any(&f).(type) {
 	case *float32:
 		near, acc := x.Float32()
