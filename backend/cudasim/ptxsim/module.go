@@ -295,9 +295,6 @@ func archOf(target string) int {
 	return n
 }
 
-// Target is the architecture of the .target directive, such as sm_75.
-func (m *Module) Target() string { return m.target }
-
 // Global is the address and size of a variable in .global or .const.
 func (m *Module) Global(name string) (addr, size uint64, err error) {
 	v := m.vars[name]

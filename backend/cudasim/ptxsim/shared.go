@@ -39,9 +39,8 @@ const (
 	accessAtomic // reads and writes, or a volatile access: in no conflict with its like
 )
 
-// reset prepares for a new block with n bytes, which are filled if they may be read before they are
-// written: results never depend on the block that ran before.
-func (s *shared) reset(n int, fill bool) {
+// reset prepares for a new block with n bytes.
+func (s *shared) reset(n int) {
 	if cap(s.mem) < n {
 		words := (n + 3) / 4
 		*s = shared{
@@ -50,9 +49,6 @@ func (s *shared) reset(n int, fill bool) {
 	}
 	s.mem, s.valid = s.mem[:n], s.valid[:n]
 	clear(s.valid)
-	if fill {
-		poison(s.mem)
-	}
 	s.barrier()
 }
 
@@ -206,14 +202,4 @@ func (s *shared) markGaps(l *sharedLayout) {
 			s.valid[j] = gapByte
 		}
 	}
-}
-
-// inGap reports whether an access with these marks touches a gap.
-func inGap(marks []byte) bool {
-	for _, m := range marks {
-		if m == gapByte {
-			return true
-		}
-	}
-	return false
 }
