@@ -8,7 +8,7 @@ import (
 
 // decode fills c in from a function's tree.
 func decode(m *Module, f *funcTree, c *code) {
-	d := &decoder{mod: m, code: c, consts: map[uint64]int32{}, specials: map[special]int32{}}
+	d := &decoder{mod: m, code: c, consts: map[uint64]int32{}, specials: map[string]int32{}}
 	d.regs = 1 // register 0 stands for operands that an instruction does not have
 	d.scope = newScope(nil)
 	for i, v := range append(slices.Clone(f.params), f.rets...) {
@@ -38,7 +38,7 @@ type decoder struct {
 	stmt      *stmt    // the one that is being decoded
 	mods      []string // those of its modifiers that have not been used
 	consts    map[uint64]int32
-	specials  map[special]int32
+	specials  map[string]int32
 	regs      int32
 	scratch   int32 // a register that is only written; 0 for none yet
 	cc        int32 // the carry; 0 for none yet
@@ -218,12 +218,12 @@ func (d *decoder) constant(v uint64) int32 {
 	return i
 }
 
-func (d *decoder) special(s special) int32 {
-	i, ok := d.specials[s]
+func (d *decoder) special(name string) int32 {
+	i, ok := d.specials[name]
 	if !ok {
 		i = -2 - 2*int32(len(d.specials))
-		d.specials[s] = i
-		d.code.specials = append(d.code.specials, s)
+		d.specials[name] = i
+		d.code.specials = append(d.code.specials, specials[name])
 	}
 	return i
 }

@@ -134,8 +134,8 @@ func (d *decoder) source(a operand, t typ) int32 {
 		}
 		return r.index
 	}
-	if s, ok := specials[a.name]; ok && t.class != pred {
-		return d.special(s)
+	if specials[a.name] != nil && t.class != pred {
+		return d.special(a.name)
 	}
 	if v := d.variable(a.name); v != nil && t.isInt() && t.bits >= 32 {
 		return d.address(v, a.offset, t.bits)
@@ -146,7 +146,7 @@ func (d *decoder) source(a operand, t typ) int32 {
 
 // address is the register with a variable's address in its space, as a source.
 func (d *decoder) address(v *variable, offset int64, bits uint8) int32 {
-	base := special(0)
+	var base string
 	switch {
 	case v.space == spaceLocal:
 		base = localAddr
