@@ -34,10 +34,8 @@ func anyF64(r []uint64, in *inst) {
 
 // The sign operations of a NaN give another one, as a GPU's do: the payload is lost.
 
-func negF32(a, _, _ float32) float32 { return -a }
-func absF32(a, _, _ float32) float32 { return float32(math.Abs(float64(a))) }
-func negF64(a, _, _ float64) float64 { return -a }
-func absF64(a, _, _ float64) float64 { return math.Abs(a) }
+func negative[F floating](a, _, _ F) F { return -a }
+func absolute[F floating](a, _, _ F) F { return F(math.Abs(float64(a))) }
 
 // copySignF32 is b with the sign of a.
 func copySignF32(r []uint64, in *inst) { r[in.d] = r[in.b]&(1<<31-1) | r[in.a]&(1<<31) }
@@ -66,8 +64,8 @@ func maxNumber[F floating](a, b, _ F) F {
 
 // minimum and maximum are NaN if one operand is: the modifier .NaN.
 
-func minimum[F floating](a, b, _ F) F { return min(a, b) }
-func maximum[F floating](a, b, _ F) F { return max(a, b) }
+func minimum(a, b, _ float32) float32 { return min(a, b) }
+func maximum(a, b, _ float32) float32 { return max(a, b) }
 
 // Approximations. The hardware's are within documented errors of the exact value; here they are
 // float64 functions, rounded.

@@ -29,10 +29,8 @@ var floatOps = map[string]floatOp{
 // floatOf decodes an instruction for floats of type t.
 func (d *decoder) floatOf(t typ) {
 	switch d.stmt.name {
-	case "neg", "abs":
-		d.signs(t)
-	case "min", "max":
-		d.minMaxFloat(t)
+	case "neg", "abs", "min", "max":
+		d.plain(t)
 	case "mad":
 		d.rounded("fma", t)
 	case "div": // the approximate divisions give the exact quotient, rounded
@@ -107,19 +105,28 @@ func (d *decoder) approx() {
 	}
 }
 
-// signs decodes neg and abs of floats.
-func (d *decoder) signs(t typ) {
-	x := &extra{f32: negF32, f64: negF64}
-	if d.stmt.name == "abs" {
-		x.f32, x.f64 = absF32, absF64
-	}
-	d.plain(t, x, 1)
+// A plainFloat is an instruction whose result is not rounded.
+type plainFloat struct {
+	operands int
+	of32     func(a, b, c float32) float32
+	of64     func(a, b, c float64) float64
 }
 
-// plain decodes an instruction that is not rounded.
-func (d *decoder) plain(t typ, x *extra, operands int) {
-	x.ftz = t == f32 && d.take("ftz")
-	d.uniform(inst{fn: d.either(t, anyF32, anyF64), x: x}, t, operands)
+var plainFloats = map[string]plainFloat{
+	"neg": {1, negative[float32], negative[float64]}, "abs": {1, absolute[float32], absolute[float64]},
+	"min": {2, minNumber[float32], minNumber[float64]}, "max": {2, maxNumber[float32], maxNumber[float64]},
+	"min.NaN": {operands: 2, of32: minimum}, "max.NaN": {operands: 2, of32: maximum},
+}
+
+func (d *decoder) plain(t typ) {
+	name := d.stmt.name
+	if d.take("NaN") {
+		name += ".NaN"
+	}
+	f := plainFloats[name]
+	d.require(t == f32 && f.of32 != nil || t == f64 && f.of64 != nil)
+	x := &extra{f32: f.of32, f64: f.of64, ftz: t == f32 && d.take("ftz")}
+	d.uniform(inst{fn: d.either(t, anyF32, anyF64), x: x}, t, f.operands)
 }
 
 // either is one of two functions, by the type of floats.
@@ -129,20 +136,6 @@ func (d *decoder) either(t typ, of32, of64 aluFunc) aluFunc {
 		return of32
 	}
 	return of64
-}
-
-func (d *decoder) minMaxFloat(t typ) {
-	x := &extra{f32: minNumber[float32], f64: minNumber[float64]}
-	nan := t == f32 && d.take("NaN")
-	switch {
-	case d.stmt.name == "min" && nan:
-		x.f32 = minimum[float32]
-	case nan:
-		x.f32 = maximum[float32]
-	case d.stmt.name == "max":
-		x.f32, x.f64 = maxNumber[float32], maxNumber[float64]
-	}
-	d.plain(t, x, 2)
 }
 
 func (d *decoder) copysign() {
