@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/blas"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/internal/faulttest/fault"
 	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/linalg"
 )
@@ -73,60 +74,25 @@ func filled(rows, cols, gap, seed int) linalg.Matrix[float32] {
 	return m
 }
 
-// A use is a session, and what an operation has made in it.
+// A use is what an operation does with a session, to the first error.
 type use struct {
+	*fault.Use
 	*linalg.Session
-	release []func() error
 }
 
-// failed ends an operation.
-type failed struct{ error }
-
-// operation is the operation that f does, which ends at the first error.
 func operation(name string, f func(u *use) []float32) Operation {
 	return Operation{name, func(s *linalg.Session) (out []float32, err error) {
-		u := &use{Session: s}
-		defer func() {
-			if v := recover(); v != nil {
-				e, ok := v.(failed)
-				if !ok {
-					panic(v)
-				}
-				err = e.error
-			}
-			for _, release := range slices.Backward(u.release) {
-				err = errors.Join(err, release())
-			}
-		}()
-		return f(u), nil
+		err = fault.Try(func(u *fault.Use) { out = f(&use{u, s}) })
+		return out, err
 	}}
 }
 
-// check ends the operation after an error.
-func check(errs ...error) {
-	if err := errors.Join(errs...); err != nil {
-		panic(failed{err})
-	}
-}
-
-// must is v. It ends the operation after an error.
-func must[T any](v T, err error) T {
-	check(err)
-	return v
-}
-
-// keep is v, which the end of the operation frees.
-func keep[T interface{ Free() error }](u *use, v T) T {
-	u.release = append(u.release, v.Free)
-	return v
-}
-
 func upload[T any](u *use, m linalg.Matrix[T]) *linalg.Array[T] {
-	return keep(u, must(linalg.Upload(u.Session, m)))
+	return fault.Keep(u.Use, fault.Must(linalg.Upload(u.Session, m)))
 }
 
 func array[T any](u *use, rows, cols int) *linalg.Array[T] {
-	return keep(u, must(linalg.NewArray[T](u.Session, rows, cols)))
+	return fault.Keep(u.Use, fault.Must(linalg.NewArray[T](u.Session, rows, cols)))
 }
 
 // productsOfBytes: GemmInt8Arrays, which makes words of both operands, and GemmInt8Context.
@@ -136,9 +102,9 @@ func productsOfBytes(u *use) (out []float32) {
 		a.Data[i%35], b.Data[i] = uint8(40*i), int8(90*i)
 	}
 	x, y, z := upload(u, a), upload(u, b), array[int32](u, 5, 6)
-	check(linalg.GemmInt8Arrays(1, blas.NoTrans, x, blas.NoTrans, y, 0, z))
-	c := must(z.Download())
-	check(linalg.GemmInt8Context(context.Background(), u.Session, blas.NoTrans, a, blas.NoTrans, b, 1, c))
+	fault.Check(linalg.GemmInt8Arrays(1, blas.NoTrans, x, blas.NoTrans, y, 0, z))
+	c := fault.Must(z.Download())
+	fault.Check(linalg.GemmInt8Context(context.Background(), u.Session, blas.NoTrans, a, blas.NoTrans, b, 1, c))
 	for _, v := range c.Data {
 		out = append(out, float32(v))
 	}
@@ -149,26 +115,26 @@ func productsOfBytes(u *use) (out []float32) {
 // Download.
 func products(u *use) []float32 {
 	x, y, z := upload(u, filled(7, 5, 2, 1)), upload(u, filled(5, 6, 0, 2)), array[float32](u, 7, 6)
-	check(z.Mul(x, y))
-	check(z.SubMul(x.Slice(0, 7, 0, 2), y.Slice(0, 2, 0, 6)))
+	fault.Check(z.Mul(x, y))
+	fault.Check(z.SubMul(x.Slice(0, 7, 0, 2), y.Slice(0, 2, 0, 6)))
 	w := array[float32](u, 6, 7)
-	check(w.CopyFrom(filled(6, 7, 1, 3)))
-	check(w.Gemm(0.5, blas.Trans, y, blas.Trans, x, 2))
+	fault.Check(w.CopyFrom(filled(6, 7, 1, 3)))
+	fault.Check(w.Gemm(0.5, blas.Trans, y, blas.Trans, x, 2))
 	part := linalg.NewMatrix[float32](3, 4, nil)
-	check(w.Slice(1, 4, 2, 6).CopyTo(part))
-	return slices.Concat(must(z.Download()).Data, part.Data)
+	fault.Check(w.Slice(1, 4, 2, 6).CopyTo(part))
+	return slices.Concat(fault.Must(z.Download()).Data, part.Data)
 }
 
 // elementwise: Transpose and all elementwise operations, of views too.
 func elementwise(u *use) []float32 {
 	x, y := upload(u, filled(6, 6, 0, 4)), array[float32](u, 6, 6)
-	check(y.Transpose(x))
+	fault.Check(y.Transpose(x))
 	for _, op := range kernels.Elementwises() {
-		check(y.Elementwise(op, -2, []*linalg.Array[float32]{y, x}[:op.Inputs]...))
+		fault.Check(y.Elementwise(op, -2, []*linalg.Array[float32]{y, x}[:op.Inputs]...))
 	}
-	check(y.Slice(0, 3, 0, 3).Add(x.Slice(0, 3, 3, 6), x.Slice(3, 6, 0, 3)))
-	check(u.Wait())
-	return must(y.Download()).Data
+	fault.Check(y.Slice(0, 3, 0, 3).Add(x.Slice(0, 3, 3, 6), x.Slice(3, 6, 0, 3)))
+	fault.Check(u.Wait())
+	return fault.Must(y.Download()).Data
 }
 
 // registered: an array of the host's own memory, where the device reaches that.
@@ -178,10 +144,10 @@ func registered(u *use) []float32 {
 	if errors.Is(err, backend.ErrUnsupported) && !u.Info().UnifiedMemory {
 		a, err = linalg.Upload(u.Session, m)
 	}
-	keep(u, must(a, err))
-	check(a.Scale(3, a))
-	check(u.Wait())
-	return must(a.Download()).Data
+	fault.Keep(u.Use, fault.Must(a, err))
+	fault.Check(a.Scale(3, a))
+	fault.Check(u.Wait())
+	return fault.Must(a.Download()).Data
 }
 
 // twice is a kernel of the user's own, for every driver.
@@ -235,14 +201,14 @@ DONE:
 
 // userKernel: Compile and Launch, with arrays and with slices of the host.
 func userKernel(u *use, src *backend.Source) []float32 {
-	k := must(u.CompileSource(src))
-	u.release = append(u.release, k.Release)
+	k := fault.Must(u.CompileSource(src))
+	u.Later(k.Release)
 	x, off := upload(u, filled(1, 10, 0, 6)), int64(u.Info().OffsetAlign)
-	b := keep(u, must(u.Device().Alloc(off+40)))
+	b := fault.Keep(u.Use, fault.Must(u.Device().Alloc(off+40)))
 	host, result := []float32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, make([]float32, 10)
-	check(u.Launch(k, backend.Grid1(3, 4), host, x, uint32(10)))
-	check(u.Launch(k, backend.Grid1(3, 4), x, backend.At(b, off), uint32(10)))
-	check(u.Launch(k, backend.Grid1(3, 4), backend.At(b, off), result, uint32(10)))
+	fault.Check(u.Launch(k, backend.Grid1(3, 4), host, x, uint32(10)))
+	fault.Check(u.Launch(k, backend.Grid1(3, 4), x, backend.At(b, off), uint32(10)))
+	fault.Check(u.Launch(k, backend.Grid1(3, 4), backend.At(b, off), result, uint32(10)))
 	return result
 }
 
@@ -250,12 +216,12 @@ func userKernel(u *use, src *backend.Source) []float32 {
 func hostMatrices(u *use) []float32 {
 	ctx, s := context.Background(), u.Session
 	a, b, c := filled(6, 4, 1, 7), filled(4, 5, 0, 8), filled(6, 5, 2, 9)
-	product := must(linalg.MatMulContext(ctx, s, a, b))
-	check(linalg.GemmContext(ctx, s, 2, blas.NoTrans, a, blas.NoTrans, b, 1, c))
-	out := slices.Concat(product.Data, must(linalg.TransposeContext(ctx, s, a)).Data)
+	product := fault.Must(linalg.MatMulContext(ctx, s, a, b))
+	fault.Check(linalg.GemmContext(ctx, s, 2, blas.NoTrans, a, blas.NoTrans, b, 1, c))
+	out := slices.Concat(product.Data, fault.Must(linalg.TransposeContext(ctx, s, a)).Data)
 	for _, op := range kernels.Elementwises() {
 		inputs := []linalg.Matrix[float32]{product, c}[:op.Inputs]
-		out = append(out, must(linalg.ElementwiseContext(ctx, s, op, 5, inputs...)).Data...)
+		out = append(out, fault.Must(linalg.ElementwiseContext(ctx, s, op, 5, inputs...)).Data...)
 	}
 	return out
 }
@@ -263,15 +229,15 @@ func hostMatrices(u *use) []float32 {
 // batched: several products at once.
 func batched(u *use) []float32 {
 	a, b := filled(6, 5, 0, 15), filled(15, 4, 1, 16)
-	return must(linalg.MatMulBatchedContext(context.Background(), u.Session, 3, a, b)).Data
+	return fault.Must(linalg.MatMulBatchedContext(context.Background(), u.Session, 3, a, b)).Data
 }
 
 // large: a sum and a product in the host's memory itself, or in copies.
 func large(u *use) []float32 {
 	ctx := context.Background()
 	a, c := filled(300, 450, 2, 17), filled(300, 300, 0, 18)
-	sum := must(linalg.AddContext(ctx, u.Session, a, a))
-	check(linalg.GemmContext(ctx, u.Session, 1, blas.NoTrans, a, blas.NoTrans, filled(450, 300, 0, 19), 2, c))
+	sum := fault.Must(linalg.AddContext(ctx, u.Session, a, a))
+	fault.Check(linalg.GemmContext(ctx, u.Session, 1, blas.NoTrans, a, blas.NoTrans, filled(450, 300, 0, 19), 2, c))
 	return slices.Concat(sum.Data, c.Data)
 }
 
@@ -279,31 +245,31 @@ func large(u *use) []float32 {
 func cancellable(u *use) []float32 {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	m := must(linalg.MatMulContext(ctx, u.Session, filled(5, 6, 0, 10), filled(6, 4, 1, 11)))
+	m := fault.Must(linalg.MatMulContext(ctx, u.Session, filled(5, 6, 0, 10), filled(6, 4, 1, 11)))
 	x, y := upload(u, m), array[float32](u, 4, 4)
-	check(y.GemmContext(ctx, 1, blas.Trans, x, blas.NoTrans, x, 0))
-	return must(y.Download()).Data
+	fault.Check(y.GemmContext(ctx, 1, blas.Trans, x, blas.NoTrans, x, 0))
+	return fault.Must(y.Download()).Data
 }
 
 // queues: what a program does with the device and the queue of a session itself.
 func queues(u *use) (out []float32) {
 	d, q := u.Device(), u.Queue()
-	other := must(d.NewQueue())
-	u.release = append(u.release, other.Close)
-	b, h := keep(u, must(d.Alloc(64))), keep(u, must(d.AllocHost(32)))
+	other := fault.Must(d.NewQueue())
+	u.Later(other.Close)
+	b, h := fault.Keep(u.Use, fault.Must(d.Alloc(64))), fault.Keep(u.Use, fault.Must(d.AllocHost(32)))
 	copy(h.Bytes(), "in pinned memory")
 	record := func() *backend.Event {
-		e := must(q.Record())
-		u.release = append(u.release, e.Release)
+		e := fault.Must(q.Record())
+		u.Later(e.Release)
 		return e
 	}
 	first := record()
-	check(q.WriteAsync(b, 0, h, 0, 16))
-	check(q.Copy(b, 32, b, 0, 16))
-	check(q.ReadAsync(h, 16, b, 32, 16))
+	fault.Check(q.WriteAsync(b, 0, h, 0, 16))
+	fault.Check(q.Copy(b, 32, b, 0, 16))
+	fault.Check(q.ReadAsync(h, 16, b, 32, 16))
 	last := record()
-	check(other.WaitEvent(last), other.Wait(), q.Wait())
-	must(last.Since(first))
+	fault.Check(other.WaitEvent(last), other.Wait(), q.Wait())
+	fault.Must(last.Since(first))
 	for _, c := range h.Bytes()[16:] {
 		out = append(out, float32(c))
 	}
