@@ -230,7 +230,6 @@ func compileUnsupported(e *env) {
 	if errors.As(err, &be) && !strings.Contains(be.Detail, s.Name) {
 		e.errorf("%v: does not name the kernel %s", err, s.Name)
 	}
-	e.refused("Launch of no kernel", e.q.Launch(nil, backend.Grid1(1, 1)), backend.ErrLaunch, backend.ErrArgument)
 }
 
 // compileDamagedCache compiles with a disk cache of its own, damages its files in several ways, and
