@@ -247,8 +247,8 @@ func foreignBuffers(e *env) {
 	e.holds("the buffer after refused commands", own, garbage(64))
 }
 
-// buffersRefused checks that want is the error of every copy from or to a buffer b and host memory
-// h like that. own and host are in order.
+// buffersRefused checks that want is the error of every copy from or to buffer b and host memory h,
+// which says what they are. own and host are in order.
 func (e *env) buffersRefused(which string, b, h, own, host *backend.Buffer, want error) {
 	e.refused("Write to a buffer "+which, e.q.Write(b, 0, make([]byte, 8)), want)
 	e.refused("Read from a buffer "+which, e.q.Read(make([]byte, 8), b, 0), want)

@@ -123,9 +123,13 @@ func (d *decoder) define(v *variable) {
 	d.scope.vars[v.decl.name] = v
 }
 
-// fresh is for names that the scope has once.
+// fresh refuses a name that the scope has already.
 func (d *decoder) fresh(v *varDecl) {
-	if d.scope.vars[v.name] != nil || d.scope.regs[v.name] != nil || v.count > 0 && d.scope.ranges[v.name] != nil {
+	known := d.scope.vars[v.name] != nil || d.scope.regs[v.name] != nil
+	if v.count > 0 {
+		known = d.scope.ranges[v.name] != nil
+	}
+	if known {
 		refuse(v.line, "%s is declared twice", v.name)
 	}
 }
