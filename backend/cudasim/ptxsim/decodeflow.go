@@ -183,7 +183,7 @@ var warpForms = map[string]warpForm{
 		return b32, t, t == b32 || t == b64
 	}},
 	"redux": {[]string{"add", "min", "max", "and", "or", "xor"}, 1, func(t typ, mode string) (typ, typ, bool) {
-		return t, t, t.bits == 32 && t.class != float && atomicOps(mode, t) != nil
+		return t, t, t.bits == 32 && t.class != float && atomics[t][mode] != nil
 	}},
 }
 

@@ -114,7 +114,7 @@ func (d *decoder) atom() {
 	d.ordering()
 	d.hints()
 	op := d.oneOf("add", "min", "max", "exch", "cas", "and", "or", "xor", "inc", "dec")
-	in.x = &extra{atom: atomicOps(op, t), text: op + t.String()}
+	in.x = &extra{atom: atomics[t][op], text: op + t.String()}
 	d.require(in.x.atom != nil && in.space != spaceParam && in.space != spaceLocal)
 	if op == "add" && t == f32 && in.space != spaceShared {
 		in.x.atom = atomicAddFlush
