@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -166,16 +165,12 @@ type stop struct{}
 
 // check runs c on device i of d and returns all that went wrong: nil, a skipped, or the failures.
 func (c *testCase) check(d backend.Driver, i int) (err error) {
-	e := &env{driver: d, index: i}
+	e := &env{report: &report{driver: d, index: i}}
 	defer func() {
-		if v := recover(); v != nil && v != (stop{}) {
-			e.errorf("panic: %v\n%s", v, debug.Stack())
-		}
 		e.close()
 		err = errors.Join(e.failures...)
 	}()
-	e.dev = e.open()
-	e.q = e.newQueue(e.dev)
-	c.run(e)
+	defer e.caught()
+	c.run(e.open())
 	return nil
 }

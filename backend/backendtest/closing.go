@@ -1,7 +1,6 @@
 package backendtest
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"runtime"
@@ -9,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/internal/faulttest/fault"
 )
 
 var closeCases = []testCase{
@@ -40,8 +40,7 @@ var closeCases = []testCase{
 
 // things is one of everything that a device makes.
 type things struct {
-	dev  *backend.Device
-	q    *backend.Queue
+	*env
 	buf  *backend.Buffer
 	host *backend.Buffer
 	k    *backend.Kernel
@@ -50,15 +49,8 @@ type things struct {
 
 // everything opens the device once more, for a case that closes it, and makes one of each thing.
 func (e *env) everything() things {
-	t := things{dev: e.open()}
-	t.q = e.newQueue(t.dev)
-	var err error
-	t.buf, err = t.dev.Alloc(64)
-	e.must("Alloc", err)
-	t.host, err = t.dev.AllocHost(64)
-	e.must("AllocHost", err)
-	t.k, err = t.dev.Compile(affineSource)
-	e.must("Compile", err)
+	t := things{env: e.open()}
+	t.buf, t.host, t.k = t.alloc(64), t.allocHost(64), t.compile(affineSource)
 	e.must("Launch", e.affine(t.q, t.k, t.buf, t.buf, 1, 16))
 	t.ev = e.record(t.q)
 	return t
@@ -85,14 +77,7 @@ func closeBuffer(e *env) {
 	host, freedHost := e.allocHost(64), e.allocHost(64)
 	e.must("Free", freed.Free())
 	e.must("Free", freedHost.Free())
-	e.refused("Write to a freed buffer", e.q.Write(freed, 0, make([]byte, 8)), backend.ErrClosed)
-	e.refused("Read from a freed buffer", e.q.Read(make([]byte, 8), freed, 0), backend.ErrClosed)
-	e.refused("Copy to a freed buffer", e.q.Copy(freed, 0, live, 0, 8), backend.ErrClosed)
-	e.refused("Copy from a freed buffer", e.q.Copy(live, 0, freed, 0, 8), backend.ErrClosed)
-	e.refused("WriteAsync to a freed buffer", e.q.WriteAsync(freed, 0, host, 0, 8), backend.ErrClosed)
-	e.refused("ReadAsync from a freed buffer", e.q.ReadAsync(host, 0, freed, 0, 8), backend.ErrClosed)
-	e.refused("WriteAsync from freed host memory", e.q.WriteAsync(live, 0, freedHost, 0, 8), backend.ErrClosed)
-	e.refused("ReadAsync to freed host memory", e.q.ReadAsync(freedHost, 0, live, 0, 8), backend.ErrClosed)
+	e.buffersRefused("that was freed", freed, freedHost, live, host, backend.ErrClosed)
 	e.wait()
 	e.holds("the other buffer", live, garbage(64))
 }
@@ -120,7 +105,7 @@ func closeQueue(e *env) {
 	e.must("Queue.Close", t.q.Close())
 	e.queueRefuses(t, backend.ErrClosed)
 	e.must("Event.Wait after its queue was closed", t.ev.Wait())
-	q := e.newQueue(t.dev)
+	q := t.newQueue()
 	got := make([]int32, 16)
 	e.must("Read on another queue", q.Read(backend.Bytes(got), t.buf, 0))
 	same(e, "what the closed queue had to do", got, []int32{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1})
@@ -167,9 +152,7 @@ func closeDevice(e *env) {
 
 func closeAbandon(e *env) {
 	t := e.everything()
-	k, err := t.dev.Compile(chainSource)
-	e.must("Compile", err)
-	e.must("Launch", t.q.Launch(k, backend.Grid1(1, 1), backend.Buf(t.buf), backend.Uint32(slow)))
+	t.launch(t.compile(chainSource), backend.Grid1(1, 1), backend.Buf(t.buf), backend.Uint32(slow))
 	t.dev.Abandon()
 	e.deviceRefuses(t, backend.ErrDeviceLost)
 	e.must("Event.Release", t.ev.Release())
@@ -206,27 +189,21 @@ func closeWrongOrder(e *env) {
 
 // closeWaits closes a queue with a launch in it, then a device.
 func closeWaits(e *env) {
-	dev := e.open()
-	k, err := dev.Compile(chainSource)
-	e.must("Compile", err)
-	h, err := dev.AllocHost(8)
-	e.must("AllocHost", err)
-	b, err := dev.Alloc(8)
-	e.must("Alloc", err)
-	q := e.newQueue(dev)
-	e.must("Launch", q.Launch(k, backend.Grid1(1, 1), backend.Buf(b), backend.Uint32(slow)))
-	e.must("ReadAsync", q.ReadAsync(h, 0, b, 0, 4))
-	e.must("Queue.Close", q.Close())
+	e = e.open()
+	k, h, b := e.compile(chainSource), e.allocHost(8), e.alloc(8)
+	e.launch(k, backend.Grid1(1, 1), backend.Buf(b), backend.Uint32(slow))
+	e.must("ReadAsync", e.q.ReadAsync(h, 0, b, 0, 4))
+	e.must("Queue.Close", e.q.Close())
 	same(e, "the result after Queue.Close", backend.Elems[uint32](h.Bytes())[:1], []uint32{chain(0, slow)})
-	if !dev.Info().UnifiedMemory {
+	if !e.dev.Info().UnifiedMemory {
 		return
 	}
 	mem := make([]uint32, 4)
-	r, err := dev.Register(backend.Bytes(mem))
+	r, err := e.dev.Register(backend.Bytes(mem))
 	e.must("Register", err)
-	q = e.newQueue(dev)
+	q := e.newQueue()
 	e.must("Launch", q.Launch(k, backend.Grid1(1, 1), backend.Buf(r), backend.Uint32(slow)))
-	e.must("Device.Close", dev.Close())
+	e.must("Device.Close", e.dev.Close())
 	same(e, "the result after Device.Close", mem, []uint32{chain(0, slow), 0, 0, 0})
 }
 
@@ -234,7 +211,7 @@ func closeWaits(e *env) {
 // with ErrClosed.
 func closeDuringCalls(e *env) {
 	for range 5 {
-		dev := e.open()
+		dev := e.open().dev
 		started, failed := make(chan struct{}, 8), make(chan error, 8)
 		for range cap(started) {
 			go func() {
@@ -263,43 +240,21 @@ func closeDuringCalls(e *env) {
 }
 
 // useAll does a little of everything with a device, and releases all that it made.
-func useAll(dev *backend.Device) (err error) {
-	and := func(release func() error) { err = cmp.Or(err, release()) }
-	q, err := dev.NewQueue()
-	if err != nil {
-		return err
-	}
-	defer func() { and(q.Close) }()
-	k, err := dev.Compile(affineSource)
-	if err != nil {
-		return err
-	}
-	defer func() { and(k.Release) }()
-	b, err := dev.Alloc(400)
-	if err != nil {
-		return err
-	}
-	defer func() { and(b.Free) }()
-	if err := q.Write(b, 0, make([]byte, 400)); err != nil {
-		return err
-	}
-	err = q.Launch(k, backend.Grid1(10, 10), backend.Buf(b), backend.Buf(b), backend.Int32(7), backend.Int32(100))
-	if err != nil {
-		return err
-	}
-	ev, err := q.Record()
-	if err != nil {
-		return err
-	}
-	defer func() { and(ev.Release) }()
-	got := make([]int32, 100)
-	if err := q.Read(backend.Bytes(got), b, 0); err != nil {
-		return err
-	}
-	if i := slices.IndexFunc(got, func(v int32) bool { return v != 7 }); i >= 0 {
-		return fmt.Errorf("element %d is %d, want 7", i, got[i])
-	}
-	return q.Wait()
+func useAll(d *backend.Device) error {
+	return fault.Try(func(u *fault.Use) {
+		q, k := parts(u, d, affineSource)
+		b := fault.Keep(u, fault.Must(d.Alloc(400)))
+		fault.Check(q.Write(b, 0, make([]byte, 400)))
+		fault.Check(q.Launch(k, backend.Grid1(10, 10), backend.Buf(b), backend.Buf(b), backend.Int32(7),
+			backend.Int32(100)))
+		record(u, q)
+		got := make([]int32, 100)
+		fault.Check(q.Read(backend.Bytes(got), b, 0))
+		if i := slices.IndexFunc(got, func(v int32) bool { return v != 7 }); i >= 0 {
+			fault.Check(fmt.Errorf("element %d is %d, want 7", i, got[i]))
+		}
+		fault.Check(q.Wait())
+	})
 }
 
 func closeGoroutines(e *env) {

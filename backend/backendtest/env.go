@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime/debug"
 	"sync"
 
 	"github.com/tandem-gpu/tandem/backend"
@@ -13,10 +14,15 @@ import (
 
 // env is what a case works with: a device of its own, a queue, and places for its failures.
 type env struct {
+	*report
+	dev *backend.Device // open for this case alone
+	q   *backend.Queue  // a queue of dev
+}
+
+// A report is what the envs of a case have in common.
+type report struct {
 	driver backend.Driver
 	index  int
-	dev    *backend.Device // open for this case alone
-	q      *backend.Queue  // a queue of dev
 
 	mu       sync.Mutex
 	failures []error
@@ -31,7 +37,7 @@ func (e *env) errorf(format string, v ...any) {
 }
 
 // fatalf notes a failure and ends the case. Like all that calls it, it is for the goroutine of the
-// case alone.
+// case, and for those of parallel.
 func (e *env) fatalf(format string, v ...any) {
 	e.errorf(format, v...)
 	panic(stop{})
@@ -74,12 +80,14 @@ func (e *env) refused(what string, err error, sentinels ...error) {
 	}
 }
 
-// open opens the device once more. The end of the case closes it.
-func (e *env) open() *backend.Device {
+// open opens the device once more, with a queue. The end of the case closes it.
+func (e *env) open() *env {
 	d, err := e.driver.Open(e.index)
 	e.must("Open", err)
 	e.opened = append(e.opened, d)
-	return d
+	another := &env{report: e.report, dev: d}
+	another.q = another.newQueue()
+	return another
 }
 
 func (e *env) close() {
@@ -90,8 +98,8 @@ func (e *env) close() {
 	}
 }
 
-func (e *env) newQueue(d *backend.Device) *backend.Queue {
-	q, err := d.NewQueue()
+func (e *env) newQueue() *backend.Queue {
+	q, err := e.dev.NewQueue()
 	e.must("NewQueue", err)
 	return q
 }
@@ -180,17 +188,23 @@ func same[T comparable](e *env, what string, got, want []T) {
 	}
 }
 
-// parallel runs f in n goroutines at once and notes the errors that they return.
-func (e *env) parallel(n int, f func(i int) error) {
+// parallel runs f in n goroutines at once. A failure ends the one that it is in.
+func (e *env) parallel(n int, f func(i int)) {
 	var wg sync.WaitGroup
 	for i := range n {
 		wg.Go(func() {
-			if err := f(i); err != nil {
-				e.errorf("goroutine %d: %w", i, err)
-			}
+			defer e.caught()
+			f(i)
 		})
 	}
 	wg.Wait()
+}
+
+// caught is deferred: it notes a panic that no failure has made.
+func (e *env) caught() {
+	if v := recover(); v != nil && v != (stop{}) {
+		e.errorf("panic: %v\n%s", v, debug.Stack())
+	}
 }
 
 // needGroup skips the case on devices with smaller groups than its kernel uses.

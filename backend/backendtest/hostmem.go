@@ -163,38 +163,29 @@ func hostRegisterPinned(e *env) {
 	const n = 10000
 	k := e.compile(affineSource)
 	e.register(backend.Bytes(make([]int32, n)))
-	e.parallel(4, func(int) error {
-		q, err := e.dev.NewQueue()
-		if err != nil {
-			return err
-		}
+	e.parallel(4, func(int) {
+		q := e.newQueue()
 		defer q.Close()
 		for round := range 10 {
 			mem := make([]int32, n)
 			h, err := e.dev.Register(backend.Bytes(mem))
-			if err != nil {
-				return err
-			}
-			if err := e.affine(q, k, h, h, 1, n); err != nil {
-				return err
-			}
+			e.must("Register", err)
+			e.must("Launch", e.affine(q, k, h, h, 1, n))
 			if round%2 == 0 {
-				if err := h.Free(); err != nil {
-					return err
-				}
+				e.must("Free", h.Free())
 				if i := slices.IndexFunc(mem, func(v int32) bool { return v != 1 }); i >= 0 {
-					return fmt.Errorf("after Free element %d is %d, want 1", i, mem[i])
+					e.fatalf("after Free element %d is %d, want 1", i, mem[i])
 				}
 			}
 			h, mem = nil, nil //nolint:ineffassign // so that the collector may take them
 			runtime.GC()
 			for range 10 {
 				if slices.ContainsFunc(make([]int32, n), func(v int32) bool { return v != 0 }) {
-					return errors.New("the device wrote into other memory")
+					e.fatalf("the device wrote into other memory")
 				}
 			}
 		}
-		return q.Wait()
+		e.must("Wait", q.Wait())
 	})
 }
 

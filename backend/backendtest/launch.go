@@ -223,8 +223,7 @@ func launchArguments(e *env) {
 	} {
 		e.refused("Launch with "+name, e.q.Launch(k, backend.Grid1(1, 16), args...), backend.ErrLaunch)
 	}
-	e.refused("Launch of no kernel",
-		e.q.Launch(nil, backend.Grid1(1, 16), buf, buf, one, n), backend.ErrLaunch, backend.ErrArgument)
+	e.refused("Launch of no kernel", e.q.Launch(nil, backend.Grid1(1, 16), buf, buf, one, n), backend.ErrLaunch)
 	e.wait()
 	e.holds("the buffer after refused launches", b, garbage(64))
 
@@ -321,10 +320,7 @@ func launchGroupMismatch(e *env) {
 
 func launchForeign(e *env) {
 	other := e.open()
-	foreign, err := other.Alloc(64)
-	e.must("Alloc on another device", err)
-	foreignKernel, err := other.Compile(affineSource)
-	e.must("Compile on another device", err)
+	foreign, foreignKernel := other.alloc(64), other.compile(affineSource)
 	k, b := e.compile(affineSource), upload(e, garbage(64))
 	e.refused("Launch that writes to a buffer of another device",
 		e.affine(e.q, k, foreign, b, 1, 16), backend.ErrLaunch)

@@ -91,7 +91,7 @@ func orderWrite(e *env) {
 
 func orderTwoQueues(e *env) {
 	k := e.compile(chainSource)
-	q2 := e.newQueue(e.dev)
+	q2 := e.newQueue()
 	b := upload(e, []uint32{1})
 	e.wait()
 	want := uint32(1)
@@ -199,7 +199,7 @@ func eventRelease(e *env) {
 }
 
 func eventForeign(e *env) {
-	foreign := e.record(e.newQueue(e.open()))
+	foreign := e.record(e.open().q)
 	own := e.record(e.q)
 	e.refused("WaitEvent for an event of another device", e.q.WaitEvent(foreign), backend.ErrArgument)
 	e.refused("WaitEvent for no event", e.q.WaitEvent(nil), backend.ErrArgument)
@@ -211,7 +211,7 @@ func eventForeign(e *env) {
 }
 
 func eventEmptyQueue(e *env) {
-	q := e.newQueue(e.dev)
+	q := e.newQueue()
 	ev := e.record(q)
 	e.must("Wait for an event of an empty queue", ev.Wait())
 	e.must("WaitEvent for an event of an empty queue", e.q.WaitEvent(ev))

@@ -1,128 +1,75 @@
 package backendtest
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/internal/faulttest/fault"
 )
-
-// also makes the error of f, a Close or the like, a part of err.
-func also(err *error, f func() error) { *err = errors.Join(*err, f()) }
 
 // Use does a little with d, and releases all that it made. fill is a kernel of a buffer a and two
 // int32 n and v, which makes n elements a[i] = i + v; with register it is launched on registered
 // memory, too.
-func Use(d *backend.Device, fill *backend.Source, register bool) (err error) {
-	q, err := d.NewQueue()
-	if err != nil {
-		return err
-	}
-	defer also(&err, q.Close)
-	k, err := d.Compile(fill)
-	if err != nil {
-		return err
-	}
-	defer also(&err, k.Release)
-	b, err := d.Alloc(400)
-	if err != nil {
-		return err
-	}
-	defer also(&err, b.Free)
-	bufs, mem := []*backend.Buffer{b}, make([]int32, 100)
-	if register {
-		h, err := d.Register(backend.Bytes(mem))
-		if err != nil {
-			return err
+func Use(d *backend.Device, fill *backend.Source, register bool) error {
+	return fault.Try(func(u *fault.Use) {
+		q, k := parts(u, d, fill)
+		b := fault.Keep(u, fault.Must(d.Alloc(400)))
+		bufs, mem := []*backend.Buffer{b}, make([]int32, 100)
+		if register {
+			bufs = append(bufs, fault.Keep(u, fault.Must(d.Register(backend.Bytes(mem)))))
 		}
-		defer also(&err, h.Free)
-		bufs = append(bufs, h)
-	}
-	for _, buf := range bufs {
-		if err := q.Launch(k, backend.Grid1(10, 10), backend.Buf(buf), backend.Int32(100),
-			backend.Int32(7)); err != nil {
-			return err
+		for _, buf := range bufs {
+			fault.Check(q.Launch(k, backend.Grid1(10, 10), backend.Buf(buf), backend.Int32(100), backend.Int32(7)))
 		}
-	}
-	e, err := q.Record()
-	if err != nil {
-		return err
-	}
-	defer also(&err, e.Release)
-	got := make([]int32, 100)
-	if err := q.Read(backend.Bytes(got), b, 0); err != nil {
-		return err
-	}
-	if err := q.Wait(); err != nil {
-		return err
-	}
-	for i := range got {
-		if got[i] != int32(i)+7 || register && mem[i] != int32(i)+7 {
-			return fmt.Errorf("element %d is %d in the buffer, %d in host memory, want %d", i, got[i], mem[i], i+7)
+		record(u, q)
+		got := make([]int32, 100)
+		fault.Check(q.Read(backend.Bytes(got), b, 0))
+		fault.Check(q.Wait())
+		for i := range got {
+			if got[i] != int32(i)+7 || register && mem[i] != int32(i)+7 {
+				fault.Check(fmt.Errorf("element %d is %d in the buffer, %d in host memory, want %d", i, got[i], mem[i],
+					i+7))
+			}
 		}
-	}
-	return nil
+	})
+}
+
+// parts is a queue of d and a kernel.
+func parts(u *fault.Use, d *backend.Device, s *backend.Source) (*backend.Queue, *backend.Kernel) {
+	q := fault.Must(d.NewQueue())
+	u.Later(q.Close)
+	k := fault.Must(d.Compile(s))
+	u.Later(k.Release)
+	return q, k
+}
+
+func record(u *fault.Use, q *backend.Queue) *backend.Event {
+	ev := fault.Must(q.Record())
+	u.Later(ev.Release)
+	return ev
 }
 
 // UseMore makes the calls that [Use] does not. inc is a kernel of the same parameters, which makes
 // a[i] += v.
-func UseMore(d *backend.Device, inc *backend.Source) (err error) {
-	q, err := d.NewQueue()
-	if err != nil {
-		return err
-	}
-	defer also(&err, q.Close)
-	k, err := d.Compile(inc)
-	if err != nil {
-		return err
-	}
-	defer also(&err, k.Release)
-	off := int64(d.Info().OffsetAlign)
-	b, err := d.Alloc(2 * off)
-	if err != nil {
-		return err
-	}
-	defer also(&err, b.Free)
-	h, err := d.AllocHost(4)
-	if err != nil {
-		return err
-	}
-	defer also(&err, h.Free)
-	h.Bytes()[0] = 5
-	first, err := q.Record()
-	if err != nil {
-		return err
-	}
-	defer also(&err, first.Release)
-	for _, step := range []func() error{
-		func() error { return q.Write(b, off, []byte{1, 0, 0, 0}) },
-		func() error { return q.WriteAsync(b, off, h, 0, 4) },
-		func() error {
-			return q.Launch(k, backend.Grid1(1, 1), backend.At(b, off), backend.Int32(1), backend.Int32(2))
-		},
-		func() error { return q.Copy(b, 0, b, off, 4) },
-		func() error { return q.ReadAsync(h, 0, b, 0, 4) },
-		func() error { return q.WaitEvent(first) },
-	} {
-		if err := step(); err != nil {
-			return err
+func UseMore(d *backend.Device, inc *backend.Source) error {
+	return fault.Try(func(u *fault.Use) {
+		q, k := parts(u, d, inc)
+		off := int64(d.Info().OffsetAlign)
+		b, h := fault.Keep(u, fault.Must(d.Alloc(2*off))), fault.Keep(u, fault.Must(d.AllocHost(4)))
+		h.Bytes()[0] = 5
+		first := record(u, q)
+		fault.Check(q.Write(b, off, []byte{1, 0, 0, 0}))
+		fault.Check(q.WriteAsync(b, off, h, 0, 4))
+		fault.Check(q.Launch(k, backend.Grid1(1, 1), backend.At(b, off), backend.Int32(1), backend.Int32(2)))
+		fault.Check(q.Copy(b, 0, b, off, 4))
+		fault.Check(q.ReadAsync(h, 0, b, 0, 4))
+		fault.Check(q.WaitEvent(first))
+		fault.Must(record(u, q).Since(first))
+		fault.Check(q.Wait())
+		if got := h.Bytes()[0]; got != 7 {
+			fault.Check(fmt.Errorf("the sum is %d, want 7", got))
 		}
-	}
-	last, err := q.Record()
-	if err != nil {
-		return err
-	}
-	defer also(&err, last.Release)
-	if _, err := last.Since(first); err != nil {
-		return err
-	}
-	if err := q.Wait(); err != nil {
-		return err
-	}
-	if got := h.Bytes()[0]; got != 7 {
-		return fmt.Errorf("the sum is %d, want 7", got)
-	}
-	return nil
+	})
 }
 
 // UseOfLost makes every call that a lost device refuses, and returns the errors.

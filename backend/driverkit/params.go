@@ -63,6 +63,7 @@ var (
 	comments   = regexp.MustCompile(`(?s)/\*.*?\*/|//[^\n]*`)
 	tokenRE    = regexp.MustCompile(`[A-Za-z_]\w*|\d\w*|"(?:[^"\\]|\\.)*"|<<|>>|<=|>=|==|!=|&&|\|\||\S`)
 	identifier = regexp.MustCompile(`^[A-Za-z_]\w*$`)
+	definedRE  = regexp.MustCompile(`\bdefined(?:\s*\(\s*(\w+)\s*\)|\s+(\w+))`)
 )
 
 func tokenize(s string) []string { return tokenRE.FindAllString(s, -1) }
@@ -170,34 +171,21 @@ func (p *parser) condition(kind, rest string) (bool, error) {
 		_, defined := p.macros[t[0]]
 		return defined == (kind == "ifdef"), nil
 	}
-	var flat []string
-	for i := 0; i < len(t); i++ {
-		if t[i] != "defined" {
-			flat = append(flat, t[i])
-			continue
+	t = tokenize(definedRE.ReplaceAllStringFunc(rest, func(s string) string {
+		name := definedRE.FindStringSubmatch(s)
+		if _, ok := p.macros[name[1]+name[2]]; ok {
+			return "1"
 		}
-		i++
-		paren := i < len(t) && t[i] == "("
-		if paren {
-			i++
-		}
-		if i >= len(t) {
-			return false, fmt.Errorf("defined without a name")
-		}
-		value := "0"
-		if _, ok := p.macros[t[i]]; ok {
-			value = "1"
-		}
-		flat = append(flat, value)
-		if paren {
-			i++
-		}
+		return "0"
+	}))
+	if slices.Contains(t, "defined") {
+		return false, fmt.Errorf("defined without a name")
 	}
-	flat = p.expand(nil, flat, nil)
+	t = p.expand(nil, t, nil)
 	if p.tooLarge {
 		return false, errTooLarge
 	}
-	v, err := evaluate(flat)
+	v, err := evaluate(t)
 	return v != 0, err
 }
 
@@ -421,7 +409,7 @@ func (p *parser) resolve(typ []string) []string {
 // evaluate computes a constant integer expression of C. Unknown identifiers are 0, as in #if.
 func evaluate(t []string) (int64, error) {
 	e := evaluator{t: t}
-	v := e.binary(0)
+	v := e.binary(1)
 	if e.err == nil && len(e.t) > 0 {
 		e.err = fmt.Errorf("unexpected %q in %q", e.t[0], strings.Join(t, " "))
 	}
@@ -434,82 +422,52 @@ type evaluator struct {
 	err   error
 }
 
-// levels are C's binary operators, loosest first.
-var levels = [][]string{
-	{"||"},
-	{"&&"},
-	{"|"},
-	{"^"},
-	{"&"},
-	{"==", "!="},
-	{"<", ">", "<=", ">="},
-	{"<<", ">>"},
-	{"+", "-"},
-	{"*", "/", "%"},
+// operators are C's binary operators; those of a higher level bind more tightly.
+var operators = map[string]struct {
+	level int
+	apply func(a, b int64) int64
+}{
+	"||": {1, func(a, b int64) int64 { return truth(a != 0 || b != 0) }},
+	"&&": {2, func(a, b int64) int64 { return truth(a != 0 && b != 0) }},
+	"|":  {3, func(a, b int64) int64 { return a | b }},
+	"^":  {4, func(a, b int64) int64 { return a ^ b }},
+	"&":  {5, func(a, b int64) int64 { return a & b }},
+	"==": {6, func(a, b int64) int64 { return truth(a == b) }},
+	"!=": {6, func(a, b int64) int64 { return truth(a != b) }},
+	"<":  {7, func(a, b int64) int64 { return truth(a < b) }},
+	">":  {7, func(a, b int64) int64 { return truth(a > b) }},
+	"<=": {7, func(a, b int64) int64 { return truth(a <= b) }},
+	">=": {7, func(a, b int64) int64 { return truth(a >= b) }},
+	"<<": {8, func(a, b int64) int64 { return a << uint64(b&63) }},
+	">>": {8, func(a, b int64) int64 { return a >> uint64(b&63) }},
+	"+":  {9, func(a, b int64) int64 { return a + b }},
+	"-":  {9, func(a, b int64) int64 { return a - b }},
+	"*":  {10, func(a, b int64) int64 { return a * b }},
+	"/":  {10, func(a, b int64) int64 { return a / b }},
+	"%":  {10, func(a, b int64) int64 { return a % b }},
 }
 
-func (e *evaluator) binary(level int) int64 {
-	if level == len(levels) {
-		return e.unary()
+func truth(b bool) int64 {
+	if b {
+		return 1
 	}
-	v := e.binary(level + 1)
-	for len(e.t) > 0 && slices.Contains(levels[level], e.t[0]) {
-		op := e.t[0]
+	return 0
+}
+
+// binary reads numbers with operators of this level and above between them.
+func (e *evaluator) binary(level int) int64 {
+	v := e.unary()
+	for len(e.t) > 0 && operators[e.t[0]].level >= level {
+		name, op := e.t[0], operators[e.t[0]]
 		e.t = e.t[1:]
-		v = e.apply(op, v, e.binary(level+1))
+		b := e.binary(op.level + 1)
+		if b == 0 && (name == "/" || name == "%") {
+			e.err = fmt.Errorf("division by zero")
+			return 0
+		}
+		v = op.apply(v, b)
 	}
 	return v
-}
-
-func (e *evaluator) apply(op string, a, b int64) int64 {
-	truth := func(b bool) int64 {
-		if b {
-			return 1
-		}
-		return 0
-	}
-	switch op {
-	case "||":
-		return truth(a != 0 || b != 0)
-	case "&&":
-		return truth(a != 0 && b != 0)
-	case "|":
-		return a | b
-	case "^":
-		return a ^ b
-	case "&":
-		return a & b
-	case "==":
-		return truth(a == b)
-	case "!=":
-		return truth(a != b)
-	case "<":
-		return truth(a < b)
-	case ">":
-		return truth(a > b)
-	case "<=":
-		return truth(a <= b)
-	case ">=":
-		return truth(a >= b)
-	case "<<":
-		return a << uint64(b&63)
-	case ">>":
-		return a >> uint64(b&63)
-	case "+":
-		return a + b
-	case "-":
-		return a - b
-	case "*":
-		return a * b
-	}
-	if b == 0 {
-		e.err = fmt.Errorf("division by zero")
-		return 0
-	}
-	if op == "/" {
-		return a / b
-	}
-	return a % b
 }
 
 func (e *evaluator) unary() int64 {
@@ -521,7 +479,7 @@ func (e *evaluator) unary() int64 {
 	e.t = e.t[1:]
 	switch {
 	case w == "(":
-		v := e.binary(0)
+		v := e.binary(1)
 		if len(e.t) == 0 || e.t[0] != ")" {
 			e.err = fmt.Errorf("a parenthesis is not closed")
 			return 0
@@ -535,10 +493,7 @@ func (e *evaluator) unary() int64 {
 	case w == "~":
 		return ^e.unary()
 	case w == "!":
-		if e.unary() == 0 {
-			return 1
-		}
-		return 0
+		return truth(e.unary() == 0)
 	case identifier.MatchString(w):
 		return 0
 	}

@@ -127,7 +127,10 @@ var rules = []rule{
 	}},
 	{pkg: "backend/cudasim/ptxsim", may: []string{"internal/host"}},
 
-	{pkg: "backend/backendtest", may: []string{"backend", "element", "conformance"}},
+	{
+		pkg: "backend/backendtest",
+		may: []string{"backend", "element", "conformance", "internal/faulttest/fault"},
+	},
 	{pkg: "backend/backendtest/internal/ptxgen", may: []string{"backend", "internal/ptxgen"}},
 	{pkg: "kernels", may: []string{
 		"backend", "element", "gpu", "gpu/support", "internal/host", "kernels/nativecode",

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/blas"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/internal/faulttest/fault"
 	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/linalg"
 )
@@ -22,30 +23,30 @@ type Operation struct {
 
 // Operations are all that linalg does with a device.
 var Operations = []Operation{
-	{"products", products},
-	{"bytes", productsOfBytes},
-	{"elementwise", elementwise},
-	{"registered", registered},
+	operation("products", products),
+	operation("bytes", productsOfBytes),
+	operation("elementwise", elementwise),
+	operation("registered", registered),
 	UserKernel,
-	{"host", hostMatrices},
-	{"batched", batched},
-	{"cancellable", cancellable},
-	{"queues", queues},
+	operation("host", hostMatrices),
+	operation("batched", batched),
+	operation("cancellable", cancellable),
+	operation("queues", queues),
 }
 
 // UserKernel is the operation that compiles and launches a kernel of the user's own.
-var UserKernel = Operation{"kernel", func(s *linalg.Session) ([]float32, error) { return userKernel(s, twice) }}
+var UserKernel = operation("kernel", func(u *use) []float32 { return userKernel(u, twice) })
 
 // TextKernel is UserKernel without PTX: on CUDA, NVRTC compiles the text.
-var TextKernel = Operation{"text", func(s *linalg.Session) ([]float32, error) {
+var TextKernel = operation("text", func(u *use) []float32 {
 	text := *twice
 	text.PTX, text.Packed = nil, nil
-	return userKernel(s, &text)
-}}
+	return userKernel(u, &text)
+})
 
 // Large is an operation on matrices of the host that are too large to go through the memory that a
 // session keeps for small ones. It takes a simulated device long.
-var Large = Operation{"large", large}
+var Large = operation("large", large)
 
 // Results are those of operations, from the cpu device.
 func Results(operations []Operation) (want [][]float32, err error) {
@@ -73,143 +74,80 @@ func filled(rows, cols, gap, seed int) linalg.Matrix[float32] {
 	return m
 }
 
-// A freer gives back what an operation made.
-type freer interface{ Free() error }
+// A use is what an operation does with a session, to the first error.
+type use struct {
+	*fault.Use
+	*linalg.Session
+}
 
-func freeAll(err *error, all ...freer) {
-	for _, f := range all {
-		*err = errors.Join(*err, f.Free())
-	}
+func operation(name string, f func(u *use) []float32) Operation {
+	return Operation{name, func(s *linalg.Session) (out []float32, err error) {
+		err = fault.Try(func(u *fault.Use) { out = f(&use{u, s}) })
+		return out, err
+	}}
+}
+
+func upload[T any](u *use, m linalg.Matrix[T]) *linalg.Array[T] {
+	return fault.Keep(u.Use, fault.Must(linalg.Upload(u.Session, m)))
+}
+
+func array[T any](u *use, rows, cols int) *linalg.Array[T] {
+	return fault.Keep(u.Use, fault.Must(linalg.NewArray[T](u.Session, rows, cols)))
 }
 
 // productsOfBytes: GemmInt8Arrays, which makes words of both operands, and GemmInt8Context.
-func productsOfBytes(s *linalg.Session) (out []float32, err error) {
+func productsOfBytes(u *use) (out []float32) {
 	a, b := linalg.NewMatrix[uint8](5, 7, nil), linalg.NewMatrix[int8](7, 6, nil)
 	for i := range b.Data {
 		a.Data[i%35], b.Data[i] = uint8(40*i), int8(90*i)
 	}
-	x, err := linalg.Upload(s, a)
-	if err != nil {
-		return nil, err
-	}
-	defer freeAll(&err, x)
-	y, err := linalg.Upload(s, b)
-	if err != nil {
-		return nil, err
-	}
-	defer freeAll(&err, y)
-	z, err := linalg.NewArray[int32](s, 5, 6)
-	if err != nil {
-		return nil, err
-	}
-	defer freeAll(&err, z)
-	if err := linalg.GemmInt8Arrays(1, blas.NoTrans, x, blas.NoTrans, y, 0, z); err != nil {
-		return nil, err
-	}
-	c, err := z.Download()
-	if err != nil {
-		return nil, err
-	}
-	if err := linalg.GemmInt8Context(context.Background(), s, blas.NoTrans, a, blas.NoTrans, b, 1, c); err != nil {
-		return nil, err
-	}
+	x, y, z := upload(u, a), upload(u, b), array[int32](u, 5, 6)
+	fault.Check(linalg.GemmInt8Arrays(1, blas.NoTrans, x, blas.NoTrans, y, 0, z))
+	c := fault.Must(z.Download())
+	fault.Check(linalg.GemmInt8Context(context.Background(), u.Session, blas.NoTrans, a, blas.NoTrans, b, 1, c))
 	for _, v := range c.Data {
 		out = append(out, float32(v))
 	}
-	return out, nil
+	return out
 }
 
 // products: Upload, NewArray, Mul, SubMul, Gemm with both operands transposed, Slice, CopyTo,
 // Download.
-func products(s *linalg.Session) (out []float32, err error) {
-	x, err := linalg.Upload(s, filled(7, 5, 2, 1))
-	if err != nil {
-		return nil, err
-	}
-	defer freeAll(&err, x)
-	y, err := linalg.Upload(s, filled(5, 6, 0, 2))
-	if err != nil {
-		return nil, err
-	}
-	defer freeAll(&err, y)
-	z, err := linalg.NewArray[float32](s, 7, 6)
-	if err != nil {
-		return nil, err
-	}
-	defer freeAll(&err, z)
-	if err := z.Mul(x, y); err != nil {
-		return nil, err
-	}
-	if err := z.SubMul(x.Slice(0, 7, 0, 2), y.Slice(0, 2, 0, 6)); err != nil {
-		return nil, err
-	}
-	w, err := linalg.NewArray[float32](s, 6, 7)
-	if err != nil {
-		return nil, err
-	}
-	defer freeAll(&err, w)
-	if err := w.CopyFrom(filled(6, 7, 1, 3)); err != nil {
-		return nil, err
-	}
-	if err := w.Gemm(0.5, blas.Trans, y, blas.Trans, x, 2); err != nil {
-		return nil, err
-	}
+func products(u *use) []float32 {
+	x, y, z := upload(u, filled(7, 5, 2, 1)), upload(u, filled(5, 6, 0, 2)), array[float32](u, 7, 6)
+	fault.Check(z.Mul(x, y))
+	fault.Check(z.SubMul(x.Slice(0, 7, 0, 2), y.Slice(0, 2, 0, 6)))
+	w := array[float32](u, 6, 7)
+	fault.Check(w.CopyFrom(filled(6, 7, 1, 3)))
+	fault.Check(w.Gemm(0.5, blas.Trans, y, blas.Trans, x, 2))
 	part := linalg.NewMatrix[float32](3, 4, nil)
-	if err := w.Slice(1, 4, 2, 6).CopyTo(part); err != nil {
-		return nil, err
-	}
-	whole, err := z.Download()
-	return slices.Concat(whole.Data, part.Data), err
+	fault.Check(w.Slice(1, 4, 2, 6).CopyTo(part))
+	return slices.Concat(fault.Must(z.Download()).Data, part.Data)
 }
 
 // elementwise: Transpose and all elementwise operations, of views too.
-func elementwise(s *linalg.Session) (out []float32, err error) {
-	x, err := linalg.Upload(s, filled(6, 6, 0, 4))
-	if err != nil {
-		return nil, err
-	}
-	defer freeAll(&err, x)
-	y, err := linalg.NewArray[float32](s, 6, 6)
-	if err != nil {
-		return nil, err
-	}
-	defer freeAll(&err, y)
-	steps := []func() error{func() error { return y.Transpose(x) }}
+func elementwise(u *use) []float32 {
+	x, y := upload(u, filled(6, 6, 0, 4)), array[float32](u, 6, 6)
+	fault.Check(y.Transpose(x))
 	for _, op := range kernels.Elementwises() {
-		steps = append(steps, func() error {
-			return y.Elementwise(op, -2, []*linalg.Array[float32]{y, x}[:op.Inputs]...)
-		})
+		fault.Check(y.Elementwise(op, -2, []*linalg.Array[float32]{y, x}[:op.Inputs]...))
 	}
-	for _, step := range append(steps,
-		func() error { return y.Slice(0, 3, 0, 3).Add(x.Slice(0, 3, 3, 6), x.Slice(3, 6, 0, 3)) }, s.Wait,
-	) {
-		if err := step(); err != nil {
-			return nil, err
-		}
-	}
-	m, err := y.Download()
-	return m.Data, err
+	fault.Check(y.Slice(0, 3, 0, 3).Add(x.Slice(0, 3, 3, 6), x.Slice(3, 6, 0, 3)))
+	fault.Check(u.Wait())
+	return fault.Must(y.Download()).Data
 }
 
 // registered: an array of the host's own memory, where the device reaches that.
-func registered(s *linalg.Session) (out []float32, err error) {
+func registered(u *use) []float32 {
 	m := filled(4, 4, 3, 5)
-	a, err := linalg.Register(s, m)
-	if errors.Is(err, backend.ErrUnsupported) && !s.Info().UnifiedMemory {
-		a, err = linalg.Upload(s, m)
+	a, err := linalg.Register(u.Session, m)
+	if errors.Is(err, backend.ErrUnsupported) && !u.Info().UnifiedMemory {
+		a, err = linalg.Upload(u.Session, m)
 	}
-	if err != nil {
-		return nil, err
-	}
-	defer freeAll(&err, a)
-	if err := a.Scale(3, a); err != nil {
-		return nil, err
-	}
-	if err := s.Wait(); err != nil {
-		return nil, err
-	}
-	r, err := a.Download()
-	return r.Data, err
+	fault.Keep(u.Use, fault.Must(a, err))
+	fault.Check(a.Scale(3, a))
+	fault.Check(u.Wait())
+	return fault.Must(a.Download()).Data
 }
 
 // twice is a kernel of the user's own, for every driver.
@@ -262,153 +200,78 @@ DONE:
 }
 
 // userKernel: Compile and Launch, with arrays and with slices of the host.
-func userKernel(s *linalg.Session, src *backend.Source) (out []float32, err error) {
-	k, err := s.CompileSource(src)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, k.Release()) }()
-	x, err := linalg.Upload(s, filled(1, 10, 0, 6))
-	if err != nil {
-		return nil, err
-	}
-	defer freeAll(&err, x)
-	off := int64(s.Info().OffsetAlign)
-	b, err := s.Device().Alloc(off + 40)
-	if err != nil {
-		return nil, err
-	}
-	defer freeAll(&err, b)
+func userKernel(u *use, src *backend.Source) []float32 {
+	k := fault.Must(u.CompileSource(src))
+	u.Later(k.Release)
+	x, off := upload(u, filled(1, 10, 0, 6)), int64(u.Info().OffsetAlign)
+	b := fault.Keep(u.Use, fault.Must(u.Device().Alloc(off+40)))
 	host, result := []float32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, make([]float32, 10)
-	if err := s.Launch(k, backend.Grid1(3, 4), host, x, uint32(10)); err != nil {
-		return nil, err
-	}
-	if err := s.Launch(k, backend.Grid1(3, 4), x, backend.At(b, off), uint32(10)); err != nil {
-		return nil, err
-	}
-	if err := s.Launch(k, backend.Grid1(3, 4), backend.At(b, off), result, uint32(10)); err != nil {
-		return nil, err
-	}
-	return result, nil
+	fault.Check(u.Launch(k, backend.Grid1(3, 4), host, x, uint32(10)))
+	fault.Check(u.Launch(k, backend.Grid1(3, 4), x, backend.At(b, off), uint32(10)))
+	fault.Check(u.Launch(k, backend.Grid1(3, 4), backend.At(b, off), result, uint32(10)))
+	return result
 }
 
 // hostMatrices: the operations on matrices of the host.
-func hostMatrices(s *linalg.Session) (out []float32, err error) {
-	ctx := context.Background()
+func hostMatrices(u *use) []float32 {
+	ctx, s := context.Background(), u.Session
 	a, b, c := filled(6, 4, 1, 7), filled(4, 5, 0, 8), filled(6, 5, 2, 9)
-	product, err := linalg.MatMulContext(ctx, s, a, b)
-	if err != nil {
-		return nil, err
-	}
-	if err := linalg.GemmContext(ctx, s, 2, blas.NoTrans, a, blas.NoTrans, b, 1, c); err != nil {
-		return nil, err
-	}
-	transposed, err := linalg.TransposeContext(ctx, s, a)
-	if err != nil {
-		return nil, err
-	}
-	out = slices.Concat(product.Data, transposed.Data)
+	product := fault.Must(linalg.MatMulContext(ctx, s, a, b))
+	fault.Check(linalg.GemmContext(ctx, s, 2, blas.NoTrans, a, blas.NoTrans, b, 1, c))
+	out := slices.Concat(product.Data, fault.Must(linalg.TransposeContext(ctx, s, a)).Data)
 	for _, op := range kernels.Elementwises() {
-		m, err := linalg.ElementwiseContext(ctx, s, op, 5, []linalg.Matrix[float32]{product, c}[:op.Inputs]...)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, m.Data...)
+		inputs := []linalg.Matrix[float32]{product, c}[:op.Inputs]
+		out = append(out, fault.Must(linalg.ElementwiseContext(ctx, s, op, 5, inputs...)).Data...)
 	}
-	return out, nil
+	return out
 }
 
 // batched: several products at once.
-func batched(s *linalg.Session) ([]float32, error) {
-	c, err := linalg.MatMulBatchedContext(context.Background(), s, 3, filled(6, 5, 0, 15), filled(15, 4, 1, 16))
-	return c.Data, err
+func batched(u *use) []float32 {
+	a, b := filled(6, 5, 0, 15), filled(15, 4, 1, 16)
+	return fault.Must(linalg.MatMulBatchedContext(context.Background(), u.Session, 3, a, b)).Data
 }
 
 // large: a sum and a product in the host's memory itself, or in copies.
-func large(s *linalg.Session) ([]float32, error) {
+func large(u *use) []float32 {
 	ctx := context.Background()
-	a := filled(300, 450, 2, 17)
-	sum, err := linalg.AddContext(ctx, s, a, a)
-	if err != nil {
-		return nil, err
-	}
-	c := filled(300, 300, 0, 18)
-	err = linalg.GemmContext(ctx, s, 1, blas.NoTrans, a, blas.NoTrans, filled(450, 300, 0, 19), 2, c)
-	return slices.Concat(sum.Data, c.Data), err
+	a, c := filled(300, 450, 2, 17), filled(300, 300, 0, 18)
+	sum := fault.Must(linalg.AddContext(ctx, u.Session, a, a))
+	fault.Check(linalg.GemmContext(ctx, u.Session, 1, blas.NoTrans, a, blas.NoTrans, filled(450, 300, 0, 19), 2, c))
+	return slices.Concat(sum.Data, c.Data)
 }
 
 // cancellable: products that could be cancelled, and are not.
-func cancellable(s *linalg.Session) (out []float32, err error) {
+func cancellable(u *use) []float32 {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	a, b := filled(5, 6, 0, 10), filled(6, 4, 1, 11)
-	m, err := linalg.MatMulContext(ctx, s, a, b)
-	if err != nil {
-		return nil, err
-	}
-	x, err := linalg.Upload(s, m)
-	if err != nil {
-		return nil, err
-	}
-	defer freeAll(&err, x)
-	y, err := linalg.NewArray[float32](s, 4, 4)
-	if err != nil {
-		return nil, err
-	}
-	defer freeAll(&err, y)
-	if err := y.GemmContext(ctx, 1, blas.Trans, x, blas.NoTrans, x, 0); err != nil {
-		return nil, err
-	}
-	r, err := y.Download()
-	return r.Data, err
+	m := fault.Must(linalg.MatMulContext(ctx, u.Session, filled(5, 6, 0, 10), filled(6, 4, 1, 11)))
+	x, y := upload(u, m), array[float32](u, 4, 4)
+	fault.Check(y.GemmContext(ctx, 1, blas.Trans, x, blas.NoTrans, x, 0))
+	return fault.Must(y.Download()).Data
 }
 
 // queues: what a program does with the device and the queue of a session itself.
-func queues(s *linalg.Session) (out []float32, err error) {
-	d, q := s.Device(), s.Queue()
-	other, err := d.NewQueue()
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, other.Close()) }()
-	b, err := d.Alloc(64)
-	if err != nil {
-		return nil, err
-	}
-	defer freeAll(&err, b)
-	h, err := d.AllocHost(32)
-	if err != nil {
-		return nil, err
-	}
-	defer freeAll(&err, h)
+func queues(u *use) (out []float32) {
+	d, q := u.Device(), u.Queue()
+	other := fault.Must(d.NewQueue())
+	u.Later(other.Close)
+	b, h := fault.Keep(u.Use, fault.Must(d.Alloc(64))), fault.Keep(u.Use, fault.Must(d.AllocHost(32)))
 	copy(h.Bytes(), "in pinned memory")
-	first, err := q.Record()
-	if err != nil {
-		return nil, err
+	record := func() *backend.Event {
+		e := fault.Must(q.Record())
+		u.Later(e.Release)
+		return e
 	}
-	defer func() { err = errors.Join(err, first.Release()) }()
-	for _, step := range []func() error{
-		func() error { return q.WriteAsync(b, 0, h, 0, 16) },
-		func() error { return q.Copy(b, 32, b, 0, 16) },
-		func() error { return q.ReadAsync(h, 16, b, 32, 16) },
-	} {
-		if err := step(); err != nil {
-			return nil, err
-		}
-	}
-	last, err := q.Record()
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, last.Release()) }()
-	if err := errors.Join(other.WaitEvent(last), other.Wait(), q.Wait()); err != nil {
-		return nil, err
-	}
-	if _, err := last.Since(first); err != nil {
-		return nil, err
-	}
+	first := record()
+	fault.Check(q.WriteAsync(b, 0, h, 0, 16))
+	fault.Check(q.Copy(b, 32, b, 0, 16))
+	fault.Check(q.ReadAsync(h, 16, b, 32, 16))
+	last := record()
+	fault.Check(other.WaitEvent(last), other.Wait(), q.Wait())
+	fault.Must(last.Since(first))
 	for _, c := range h.Bytes()[16:] {
 		out = append(out, float32(c))
 	}
-	return out, nil
+	return out
 }

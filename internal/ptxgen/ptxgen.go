@@ -258,53 +258,6 @@ func CompileAll(sources map[string]*backend.Source, generator string) (map[strin
 	return files, nil
 }
 
-// Write makes files the PTX in dir: it writes those that differ and removes all other files that
-// end in .ptx.
-func Write(dir string, files map[string][]byte) error {
-	names, err := Drift(dir, files)
-	if err != nil {
-		return err
-	}
-	for _, name := range names {
-		if text, ok := files[name]; ok {
-			err = os.WriteFile(filepath.Join(dir, name), text, 0o644)
-		} else {
-			err = os.Remove(filepath.Join(dir, name))
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// Drift is the names of the PTX files of dir that are missing, have another content than in files,
-// or are not in files.
-func Drift(dir string, files map[string][]byte) ([]string, error) {
-	present, err := filepath.Glob(filepath.Join(dir, "*.ptx"))
-	if err != nil {
-		return nil, err
-	}
-	var names []string
-	for _, path := range present {
-		if name := filepath.Base(path); files[name] == nil {
-			names = append(names, name)
-		}
-	}
-	for name, want := range files {
-		got, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil && !os.IsNotExist(err) {
-			return nil, err
-		}
-		// A checkout on Windows may have other line ends.
-		if err != nil || !bytes.Equal(bytes.ReplaceAll(got, []byte("\r\n"), []byte("\n")), want) {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names, nil
-}
-
 // Version is the first line that clang prints about itself.
 func Version() (string, error) {
 	out, err := exec.Command(Clang, "--version").Output()

@@ -1,9 +1,6 @@
 package ptxgen
 
 import (
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -37,31 +34,6 @@ func TestWithGroups(t *testing.T) {
 	}
 	if _, err := withGroups([]byte(in), &backend.Source{Name: "d", Text: text}); err == nil {
 		t.Error("a kernel that the PTX does not have is no error")
-	}
-}
-
-func TestWriteAndDrift(t *testing.T) {
-	dir := t.TempDir()
-	for name, text := range map[string]string{
-		"same.ptx": "1\r\n", "changed.ptx": "old", "old.ptx": "", "README.md": "stays",
-	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	files := map[string][]byte{"same.ptx": []byte("1\n"), "changed.ptx": []byte("new"), "missing.ptx": []byte("3")}
-	drift, err := Drift(dir, files)
-	if want := []string{"changed.ptx", "missing.ptx", "old.ptx"}; err != nil || !slices.Equal(drift, want) {
-		t.Errorf("drift is %v, %v, want %v", drift, err, want)
-	}
-	if err := Write(dir, files); err != nil {
-		t.Fatal(err)
-	}
-	if drift, err := Drift(dir, files); err != nil || len(drift) > 0 {
-		t.Errorf("after Write, drift is %v, %v", drift, err)
-	}
-	if _, err := os.Stat(filepath.Join(dir, "README.md")); err != nil {
-		t.Error(err)
 	}
 }
 

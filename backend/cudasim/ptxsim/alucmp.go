@@ -1,24 +1,23 @@
 package ptxsim
 
-// setp and set come in two parts: a comparison, which puts 0 or 1 into d, and for the longer forms
+// setp comes in two parts: a comparison, which puts 0 or 1 into d, and for the longer forms
 // combine, which goes on from there.
 
-type number interface {
-	int16 | int32 | int64 | uint16 | uint32 | uint64
-}
+func equal[T integer](r []uint64, in *inst)     { r[in.d] = flag(T(r[in.a]) == T(r[in.b])) }
+func notEqual[T integer](r []uint64, in *inst)  { r[in.d] = flag(T(r[in.a]) != T(r[in.b])) }
+func less[T integer](r []uint64, in *inst)      { r[in.d] = flag(T(r[in.a]) < T(r[in.b])) }
+func lessEqual[T integer](r []uint64, in *inst) { r[in.d] = flag(T(r[in.a]) <= T(r[in.b])) }
+func greater[T integer](r []uint64, in *inst)   { r[in.d] = flag(T(r[in.a]) > T(r[in.b])) }
+func notLess[T integer](r []uint64, in *inst)   { r[in.d] = flag(T(r[in.a]) >= T(r[in.b])) }
 
-func equal[T number](r []uint64, in *inst)     { r[in.d] = flag(T(r[in.a]) == T(r[in.b])) }
-func notEqual[T number](r []uint64, in *inst)  { r[in.d] = flag(T(r[in.a]) != T(r[in.b])) }
-func less[T number](r []uint64, in *inst)      { r[in.d] = flag(T(r[in.a]) < T(r[in.b])) }
-func lessEqual[T number](r []uint64, in *inst) { r[in.d] = flag(T(r[in.a]) <= T(r[in.b])) }
-func greater[T number](r []uint64, in *inst)   { r[in.d] = flag(T(r[in.a]) > T(r[in.b])) }
-func notLess[T number](r []uint64, in *inst)   { r[in.d] = flag(T(r[in.a]) >= T(r[in.b])) }
-
-func intCompare[T number]() map[string]aluFunc {
-	return map[string]aluFunc{
+func intCompare[T integer]() map[string]aluFunc {
+	fs := map[string]aluFunc{
 		"eq": equal[T], "ne": notEqual[T], "lt": less[T], "le": lessEqual[T], "gt": greater[T], "ge": notLess[T],
-		"lo": less[T], "ls": lessEqual[T], "hi": greater[T], "hs": notLess[T],
 	}
+	if !isSigned[T]() {
+		fs["lo"], fs["ls"], fs["hi"], fs["hs"] = less[T], lessEqual[T], greater[T], notLess[T]
+	}
+	return fs
 }
 
 var intCompares = map[typ]map[string]aluFunc{
@@ -34,10 +33,8 @@ var floatCompares = map[string]func(a, b float64) bool{
 	"le": func(a, b float64) bool { return a <= b }, "leu": func(a, b float64) bool { return !(a > b) },
 	"gt": func(a, b float64) bool { return a > b }, "gtu": func(a, b float64) bool { return !(a <= b) },
 	"ge": func(a, b float64) bool { return a >= b }, "geu": func(a, b float64) bool { return !(a < b) },
-	"num": func(a, b float64) bool { return a == a && b == b }, "nan": func(a, b float64) bool {
-		return a != a ||
-			b != b
-	},
+	"num": func(a, b float64) bool { return a == a && b == b },
+	"nan": func(a, b float64) bool { return a != a || b != b },
 }
 
 func compareF32(r []uint64, in *inst) {
@@ -73,34 +70,8 @@ func combine(r []uint64, in *inst) {
 	r[in.d] = flag(p)
 }
 
-// setResult turns what combine leaves in d into the true of set: all ones, or 1.0 in in.imm.
-func setResult(r []uint64, in *inst) {
-	combine(r, in)
-	if r[in.d] != 0 {
-		r[in.d] = uint64(in.imm)
-	}
-}
-
 func selectPred(r []uint64, in *inst) {
 	if r[in.c] != 0 {
-		r[in.d] = r[in.a]
-	} else {
-		r[in.d] = r[in.b]
-	}
-}
-
-// selectSign is a where c >= 0, else b; c is s32 or f32, and with in.imm subnormal numbers count as
-// zero.
-func selectSign(r []uint64, in *inst) {
-	ok := int32(r[in.c]) >= 0
-	if in.x.typ.class == float {
-		c := float32At(r, in.c)
-		if in.x.ftz {
-			c = flush(c)
-		}
-		ok = c >= 0
-	}
-	if ok {
 		r[in.d] = r[in.a]
 	} else {
 		r[in.d] = r[in.b]

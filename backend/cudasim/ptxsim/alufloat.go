@@ -34,17 +34,15 @@ func anyF64(r []uint64, in *inst) {
 
 // The sign operations of a NaN give another one, as a GPU's do: the payload is lost.
 
-func negF32(a, _, _ float32) float32 { return -a }
-func absF32(a, _, _ float32) float32 { return float32(math.Abs(float64(a))) }
-func negF64(a, _, _ float64) float64 { return -a }
-func absF64(a, _, _ float64) float64 { return math.Abs(a) }
+func negative[F floating](a, _, _ F) F { return -a }
+func absolute[F floating](a, _, _ F) F { return F(math.Abs(float64(a))) }
 
 // copySignF32 is b with the sign of a.
 func copySignF32(r []uint64, in *inst) { r[in.d] = r[in.b]&(1<<31-1) | r[in.a]&(1<<31) }
 func copySignF64(r []uint64, in *inst) { r[in.d] = r[in.b]&(1<<63-1) | r[in.a]&(1<<63) }
 
 // minNumber is the lesser number; -0 is less than +0, and a NaN is ignored if there is a number.
-func minNumber[F float32 | float64](a, b, _ F) F {
+func minNumber[F floating](a, b, _ F) F {
 	switch {
 	case a != a:
 		return b
@@ -54,7 +52,7 @@ func minNumber[F float32 | float64](a, b, _ F) F {
 	return min(a, b) // Go's min orders the zeros too
 }
 
-func maxNumber[F float32 | float64](a, b, _ F) F {
+func maxNumber[F floating](a, b, _ F) F {
 	switch {
 	case a != a:
 		return b
@@ -66,8 +64,8 @@ func maxNumber[F float32 | float64](a, b, _ F) F {
 
 // minimum and maximum are NaN if one operand is: the modifier .NaN.
 
-func minimum[F float32 | float64](a, b, _ F) F { return min(a, b) }
-func maximum[F float32 | float64](a, b, _ F) F { return max(a, b) }
+func minimum(a, b, _ float32) float32 { return min(a, b) }
+func maximum(a, b, _ float32) float32 { return max(a, b) }
 
 // Approximations. The hardware's are within documented errors of the exact value; here they are
 // float64 functions, rounded.
@@ -92,30 +90,3 @@ func flush64(x float64) float64 {
 	}
 	return x
 }
-
-// testF32 is the property of a that x.name says, for f32 if x.typ is, else f64.
-func testFloat(r []uint64, in *inst) {
-	expBits, fracBits := uint8(11), uint8(52)
-	if in.x.typ.bits == 32 {
-		expBits, fracBits = 8, 23
-	}
-	exp, frac := r[in.a]>>fracBits&mask(expBits), r[in.a]&mask(fracBits)
-	var v bool
-	switch testNames[in.imm] {
-	case "finite":
-		v = exp != mask(expBits)
-	case "infinite":
-		v = exp == mask(expBits) && frac == 0
-	case "number":
-		v = exp != mask(expBits) || frac == 0
-	case "notanumber":
-		v = exp == mask(expBits) && frac != 0
-	case "normal":
-		v = exp != mask(expBits) && exp != 0
-	case "subnormal":
-		v = exp == 0 && frac != 0
-	}
-	r[in.d] = flag(v)
-}
-
-var testNames = []string{"finite", "infinite", "number", "notanumber", "normal", "subnormal"}

@@ -7,26 +7,15 @@ type aluFunc func(r []uint64, in *inst)
 
 type unsignedInt interface{ uint16 | uint32 | uint64 }
 
-type signedInt interface{ int16 | int32 | int64 }
-
-// bySize chooses among the instances of a generic function for unsigned integers.
-func bySize(t typ, f16, f32, f64 aluFunc) aluFunc {
-	switch t.bits {
-	case 16:
-		return f16
-	case 32:
-		return f32
-	}
-	return f64
+type integer interface {
+	unsignedInt | int16 | int32 | int64
 }
 
-// bySign chooses between the functions for signed integers and for others.
-func bySign(t typ, s16, s32, s64, u16, u32, u64 aluFunc) aluFunc {
-	if t.class == signed {
-		return bySize(t, s16, s32, s64)
-	}
-	return bySize(t, u16, u32, u64)
-}
+// isSigned reports whether T has a sign.
+func isSigned[T integer]() bool { return ^T(0) < 0 }
+
+// width is the bits of U.
+func width[U unsignedInt]() int { return bits.Len64(uint64(^U(0))) }
 
 func flag(b bool) uint64 {
 	if b {
@@ -34,6 +23,9 @@ func flag(b bool) uint64 {
 	}
 	return 0
 }
+
+// In what follows T is the type of the operands, and U is T without a sign: registers hold values
+// that are extended by zeros.
 
 func addInt[U unsignedInt](r []uint64, in *inst) { r[in.d] = uint64(U(r[in.a]) + U(r[in.b])) }
 func subInt[U unsignedInt](r []uint64, in *inst) { r[in.d] = uint64(U(r[in.a]) - U(r[in.b])) }
@@ -46,225 +38,139 @@ func notInt[U unsignedInt](r []uint64, in *inst) { r[in.d] = uint64(^U(r[in.a]))
 func andInt[U unsignedInt](r []uint64, in *inst) { r[in.d] = uint64(U(r[in.a]) & U(r[in.b])) }
 func orInt[U unsignedInt](r []uint64, in *inst)  { r[in.d] = uint64(U(r[in.a]) | U(r[in.b])) }
 func xorInt[U unsignedInt](r []uint64, in *inst) { r[in.d] = uint64(U(r[in.a]) ^ U(r[in.b])) }
-func cnotInt[U unsignedInt](r []uint64, in *inst) {
-	r[in.d] = flag(U(r[in.a]) == 0)
-}
 
 func notPred(r []uint64, in *inst) { r[in.d] = r[in.a] ^ 1 }
 
-func saturatedAdd(r []uint64, in *inst) {
-	r[in.d] = clamp32(int64(int32(r[in.a])) + int64(int32(r[in.b])))
+func divInt[T integer, U unsignedInt](r []uint64, in *inst) {
+	r[in.d] = uint64(U(T(r[in.a]) / T(r[in.b])))
 }
 
-func saturatedSub(r []uint64, in *inst) {
-	r[in.d] = clamp32(int64(int32(r[in.a])) - int64(int32(r[in.b])))
+func remInt[T integer, U unsignedInt](r []uint64, in *inst) {
+	r[in.d] = uint64(U(T(r[in.a]) % T(r[in.b])))
 }
 
-func clamp32(v int64) uint64 { return uint64(uint32(min(max(v, -1<<31), 1<<31-1))) }
-
-func wideS16(r []uint64, in *inst) {
-	r[in.d] = uint64(uint32(int32(int16(r[in.a])) * int32(int16(r[in.b]))))
+func minInt[T integer, U unsignedInt](r []uint64, in *inst) {
+	r[in.d] = uint64(U(min(T(r[in.a]), T(r[in.b]))))
 }
 
-func wideU16(r []uint64, in *inst) {
-	r[in.d] = uint64(uint32(uint16(r[in.a])) * uint32(uint16(r[in.b])))
+func maxInt[T integer, U unsignedInt](r []uint64, in *inst) {
+	r[in.d] = uint64(U(max(T(r[in.a]), T(r[in.b]))))
 }
 
-func wideS32(r []uint64, in *inst) { r[in.d] = uint64(int64(int32(r[in.a])) * int64(int32(r[in.b]))) }
-func wideU32(r []uint64, in *inst) { r[in.d] = uint64(uint32(r[in.a])) * uint64(uint32(r[in.b])) }
-
-func madWideS16(r []uint64, in *inst) {
-	r[in.d] = uint64(uint32(int32(int16(r[in.a]))*int32(int16(r[in.b]))) + uint32(r[in.c]))
-}
-
-func madWideU16(r []uint64, in *inst) {
-	r[in.d] = uint64(uint32(uint16(r[in.a]))*uint32(uint16(r[in.b])) + uint32(r[in.c]))
-}
-
-func madWideS32(r []uint64, in *inst) {
-	r[in.d] = uint64(int64(int32(r[in.a]))*int64(int32(r[in.b]))) + r[in.c]
-}
-
-func madWideU32(r []uint64, in *inst) {
-	r[in.d] = uint64(uint32(r[in.a]))*uint64(uint32(r[in.b])) + r[in.c]
-}
-
-// highProduct is the upper half of the product of two values of type t.
-func highProduct(t typ, a, b uint64) uint64 {
-	if t.class == signed {
-		hi, lo := bits.Mul64(uint64(signExtend(a, t.bits)), uint64(signExtend(b, t.bits)))
-		if t.bits == 64 {
-			return hi - a&-(b>>63) - b&-(a>>63) // from the unsigned product to the signed one
-		}
-		return lo >> t.bits & mask(t.bits)
-	}
-	hi, lo := bits.Mul64(a&mask(t.bits), b&mask(t.bits))
-	if t.bits == 64 {
-		return hi
-	}
-	return lo >> t.bits
-}
-
-func mulHigh(r []uint64, in *inst) { r[in.d] = highProduct(in.x.typ, r[in.a], r[in.b]) }
-
-func madHigh(r []uint64, in *inst) {
-	t := in.x.typ
-	r[in.d] = (highProduct(t, r[in.a], r[in.b]) + r[in.c]) & mask(t.bits)
-}
-
-// mul24 multiplies the low 24 bits of both operands.
-func mul24(r []uint64, in *inst) {
-	if in.x.typ.class == signed {
-		r[in.d] = uint64(uint32(signExtend(r[in.a], 24) * signExtend(r[in.b], 24)))
-	} else {
-		r[in.d] = uint64(uint32(r[in.a]&mask(24)) * uint32(r[in.b]&mask(24)))
-	}
-}
-
-func mad24(r []uint64, in *inst) {
-	c := uint32(r[in.c])
-	mul24(r, in)
-	r[in.d] = uint64(uint32(r[in.d]) + c)
-}
-
-// The divisor of the next four is not zero: the interpreter sees to it.
-
-func divSigned[S signedInt, U unsignedInt](r []uint64, in *inst) {
-	r[in.d] = uint64(U(S(r[in.a]) / S(r[in.b])))
-}
-
-func remSigned[S signedInt, U unsignedInt](r []uint64, in *inst) {
-	r[in.d] = uint64(U(S(r[in.a]) % S(r[in.b])))
-}
-
-func divUnsigned[U unsignedInt](r []uint64, in *inst) { r[in.d] = uint64(U(r[in.a]) / U(r[in.b])) }
-func remUnsigned[U unsignedInt](r []uint64, in *inst) { r[in.d] = uint64(U(r[in.a]) % U(r[in.b])) }
-
-func minSigned[S signedInt, U unsignedInt](r []uint64, in *inst) {
-	r[in.d] = uint64(U(min(S(r[in.a]), S(r[in.b]))))
-}
-
-func maxSigned[S signedInt, U unsignedInt](r []uint64, in *inst) {
-	r[in.d] = uint64(U(max(S(r[in.a]), S(r[in.b]))))
-}
-
-func minUnsigned[U unsignedInt](r []uint64, in *inst) { r[in.d] = uint64(min(U(r[in.a]), U(r[in.b]))) }
-
-func maxUnsigned[U unsignedInt](r []uint64, in *inst) { r[in.d] = uint64(max(U(r[in.a]), U(r[in.b]))) }
-
-func absSigned[S signedInt, U unsignedInt](r []uint64, in *inst) {
-	r[in.d] = uint64(U(max(S(r[in.a]), -S(r[in.a]))))
+func absInt[T integer, U unsignedInt](r []uint64, in *inst) {
+	r[in.d] = uint64(U(max(T(r[in.a]), -T(r[in.a]))))
 }
 
 // sumOfDifference is c + |a-b|.
-func sumOfDifference(r []uint64, in *inst) {
-	t := in.x.typ
-	a, b := r[in.a]&mask(t.bits), r[in.b]&mask(t.bits)
-	less := a < b
-	if t.class == signed {
-		less = signExtend(a, t.bits) < signExtend(b, t.bits)
+func sumOfDifference[T integer, U unsignedInt](r []uint64, in *inst) {
+	a, b := T(r[in.a]), T(r[in.b])
+	r[in.d] = uint64(U(r[in.c]) + U(max(a, b)) - U(min(a, b)))
+}
+
+// product is the product of two numbers of up to 32 bits.
+func product[T integer](a, b uint64) uint64 { return uint64(int64(T(a)) * int64(T(b))) }
+
+// mulWide keeps the bits of in.imm, the mask of the wider type.
+func mulWide[T integer](r []uint64, in *inst) {
+	r[in.d] = product[T](r[in.a], r[in.b]) & uint64(in.imm)
+}
+
+func madWide[T integer](r []uint64, in *inst) {
+	r[in.d] = (product[T](r[in.a], r[in.b]) + r[in.c]) & uint64(in.imm)
+}
+
+// highProduct is the upper half of a product.
+func highProduct[T integer, U unsignedInt](a, b uint64) U {
+	if n := width[U](); n < 64 {
+		return U(product[T](a, b) >> n)
 	}
-	if less {
-		a, b = b, a
+	hi, _ := bits.Mul64(a, b)
+	if isSigned[T]() {
+		hi -= a&-(b>>63) + b&-(a>>63) // from the unsigned product to the signed one
 	}
-	r[in.d] = (r[in.c] + a - b) & mask(t.bits)
+	return U(hi)
+}
+
+func mulHigh[T integer, U unsignedInt](r []uint64, in *inst) {
+	r[in.d] = uint64(highProduct[T, U](r[in.a], r[in.b]))
+}
+
+func madHigh[T integer, U unsignedInt](r []uint64, in *inst) {
+	r[in.d] = uint64(highProduct[T, U](r[in.a], r[in.b]) + U(r[in.c]))
 }
 
 // A shift by the width of the type or more shifts everything out; the shift count has 32 bits.
 
 func shiftLeft[U unsignedInt](r []uint64, in *inst) { r[in.d] = uint64(U(r[in.a]) << uint32(r[in.b])) }
 
-func shiftUnsigned[U unsignedInt](r []uint64, in *inst) {
-	r[in.d] = uint64(U(r[in.a]) >> uint32(r[in.b]))
+func shiftRight[T integer, U unsignedInt](r []uint64, in *inst) {
+	r[in.d] = uint64(U(T(r[in.a]) >> uint32(r[in.b])))
 }
 
-func shiftSigned[S signedInt, U unsignedInt](r []uint64, in *inst) {
-	r[in.d] = uint64(U(S(r[in.a]) >> uint32(r[in.b])))
-}
+// What funnelShift does, in inst.imm.
+const (
+	funnelRight = 1
+	funnelClamp = 2 // counts above 32 are 32, and not taken modulo 32
+)
 
-// The funnel shifts take 64 bits: a is the low word, b the high word.
-
-func funnelLeftWrap(r []uint64, in *inst) {
+// funnelShift shifts 64 bits, of which a is the low word and b the high one.
+func funnelShift(r []uint64, in *inst) {
 	n := uint32(r[in.c]) & 31
-	r[in.d] = uint64(uint32((r[in.b]<<32 | r[in.a]&mask(32)) << n >> 32))
+	if in.imm&funnelClamp != 0 {
+		n = min(uint32(r[in.c]), 32)
+	}
+	both := r[in.b]<<32 | r[in.a]&mask(32)
+	if in.imm&funnelRight != 0 {
+		r[in.d] = both >> n & mask(32)
+	} else {
+		r[in.d] = both << n >> 32
+	}
 }
 
-func funnelLeftClamp(r []uint64, in *inst) {
-	n := min(uint32(r[in.c]), 32)
-	r[in.d] = uint64(uint32((r[in.b]<<32 | r[in.a]&mask(32)) << n >> 32))
+func popCount[U unsignedInt](r []uint64, in *inst) {
+	r[in.d] = uint64(bits.OnesCount64(uint64(U(r[in.a]))))
 }
 
-func funnelRightWrap(r []uint64, in *inst) {
-	n := uint32(r[in.c]) & 31
-	r[in.d] = uint64(uint32((r[in.b]<<32 | r[in.a]&mask(32)) >> n))
-}
-
-func funnelRightClamp(r []uint64, in *inst) {
-	n := min(uint32(r[in.c]), 32)
-	r[in.d] = uint64(uint32((r[in.b]<<32 | r[in.a]&mask(32)) >> n))
-}
-
-func popCount(r []uint64, in *inst) {
-	r[in.d] = uint64(bits.OnesCount64(r[in.a] & mask(in.x.typ.bits)))
-}
-
-func countLeadingZeros(r []uint64, in *inst) {
-	n := in.x.typ.bits
-	r[in.d] = uint64(int(n) - bits.Len64(r[in.a]&mask(n)))
+func countLeadingZeros[U unsignedInt](r []uint64, in *inst) {
+	r[in.d] = uint64(width[U]() - bits.Len64(uint64(U(r[in.a]))))
 }
 
 func reverseBits[U unsignedInt](r []uint64, in *inst) {
-	if v := U(r[in.a]); uint64(^U(0)) == mask(32) {
-		r[in.d] = uint64(bits.Reverse32(uint32(v)))
-	} else {
-		r[in.d] = bits.Reverse64(uint64(v))
-	}
+	r[in.d] = bits.Reverse64(r[in.a]) >> (64 - width[U]())
 }
 
 // findLeading is the position of the highest bit that is not a sign bit, or how far left it can be
 // shifted (in.imm != 0); all ones if there is none.
-func findLeading(r []uint64, in *inst) {
-	t := in.x.typ
-	v := r[in.a] & mask(t.bits)
-	if t.class == signed && v>>(t.bits-1) == 1 {
-		v = ^v & mask(t.bits)
+func findLeading[T integer, U unsignedInt](r []uint64, in *inst) {
+	v := T(r[in.a])
+	if v < 0 {
+		v = ^v
 	}
-	n := uint32(bits.Len64(v)) - 1
+	n := uint32(bits.Len64(uint64(v))) - 1
 	if in.imm != 0 && v != 0 {
-		n = uint32(t.bits) - 1 - n
+		n = uint32(width[U]()) - 1 - n
 	}
 	r[in.d] = uint64(n)
 }
 
-// extractField is c bits of a from bit b, sign-extended for a signed type.
-func extractField(r []uint64, in *inst) {
-	t := in.x.typ
-	msb := uint32(t.bits) - 1
-	pos, n := uint32(r[in.b])&0xff, uint32(r[in.c])&0xff
-	a := r[in.a] & mask(t.bits)
-	if n == 0 {
-		r[in.d] = 0
-		return
-	}
-	v := a >> pos & mask(uint8(min(n, 64)))
-	if t.class == signed && a>>min(pos+n-1, msb)&1 == 1 {
-		v |= ^uint64(0) << min(n, max(msb+1, pos)-pos)
-	}
-	r[in.d] = v & mask(t.bits)
+// extractField is c bits of a from bit b. Above a are its sign bits, if it has a sign.
+func extractField[T integer, U unsignedInt](r []uint64, in *inst) {
+	pos, n := r[in.b]&0xff, r[in.c]&0xff
+	above := uint64(width[U]()) - min(n, uint64(width[U]()))
+	r[in.d] = uint64(U(T(r[in.a]) >> pos << above >> above))
 }
 
 // insertField is b with a's low x.e bits put at bit c.
-func insertField(r []uint64, in *inst) {
-	t := in.x.typ
-	pos, n := uint32(r[in.c])&0xff, uint32(r[in.x.e])&0xff
-	m := mask(uint8(min(n, 64))) << pos
-	r[in.d] = (r[in.b]&^m | r[in.a]<<pos&m) & mask(t.bits)
+func insertField[U unsignedInt](r []uint64, in *inst) {
+	pos, n := r[in.c]&0xff, r[in.x.e]&0xff
+	m := (U(1)<<n - 1) << pos
+	r[in.d] = uint64(U(r[in.b])&^m | U(r[in.a])<<pos&m)
 }
 
 // permute makes a word of bytes of a and b, chosen by the nibbles of c; bit 3 of a nibble
 // replicates the byte's sign.
 func permute(r []uint64, in *inst) {
-	both, sel := r[in.b]<<32|r[in.a]&mask(32), permuteSelector(in.imm, uint32(r[in.c]))
+	both, sel := r[in.b]<<32|r[in.a]&mask(32), r[in.c]
 	var out uint64
 	for i := range 4 {
 		nibble := sel >> (4 * i) & 15
@@ -275,28 +181,6 @@ func permute(r []uint64, in *inst) {
 		out |= v << (8 * i)
 	}
 	r[in.d] = out
-}
-
-var permuteModes = []string{"", "f4e", "b4e", "rc8", "ecl", "ecr", "rc16"}
-
-// permuteSelector is the selector of the default mode that does what a special mode does with c.
-func permuteSelector(mode int64, c uint32) uint32 {
-	n := c & 3
-	switch permuteModes[mode] {
-	case "f4e":
-		return [4]uint32{0x3210, 0x4321, 0x5432, 0x6543}[n]
-	case "b4e":
-		return [4]uint32{0x5670, 0x6701, 0x7012, 0x0123}[n]
-	case "rc8":
-		return 0x1111 * n
-	case "ecl":
-		return [4]uint32{0x3210, 0x3211, 0x3222, 0x3333}[n]
-	case "ecr":
-		return [4]uint32{0x0000, 0x1110, 0x2210, 0x3210}[n]
-	case "rc16":
-		return [4]uint32{0x1010, 0x3232, 0x1010, 0x3232}[n]
-	}
-	return c
 }
 
 // lop3 is the bitwise function of a, b and c whose truth table is in.imm.
@@ -339,63 +223,37 @@ func dot4(a, b, c uint64, signs int64) uint64 {
 	return uint64(uint32(sum))
 }
 
-// dotHalves is c plus the sum of two products, of the halves of a and the two low bytes of b, or
-// with bit 2 of in.imm the two high ones. Bits 0 and 1 say that those of a and b are signed.
-func dotHalves(r []uint64, in *inst) {
-	sum, bytes := int64(r[in.c]), r[in.b]
-	if in.imm&4 != 0 {
-		bytes >>= 16
+// What addCarry does with the carry, in inst.imm.
+const (
+	carryIn  = 1 << iota // adds it
+	carryOut             // leaves one
+	borrow               // subtracts, with a borrow for a carry
+)
+
+// addCarry adds a and b, or the product that x.fn computes and c. The carry is in x.e.
+func addCarry(r []uint64, in *inst) {
+	x, n := in.x, in.x.typ.bits
+	a, b := r[in.a], r[in.b]
+	if x.fn != nil {
+		b = r[in.c]
+		x.fn(r, in)
+		a = r[in.d]
 	}
-	for i := range 2 {
-		a, b := int64(r[in.a]>>(16*i)&0xffff), int64(bytes>>(8*i)&0xff)
-		if in.imm&1 != 0 {
-			a = int64(int16(a))
-		}
-		if in.imm&2 != 0 {
-			b = int64(int8(b))
-		}
-		sum += a * b
-	}
-	r[in.d] = uint64(uint32(sum))
-}
-
-// addCarry adds, with the carry of x.e if in.imm has bit 0, and leaves the carry there if it has
-// bit 1. The others do so too.
-func addCarry(r []uint64, in *inst) { carry(r, in, r[in.a], r[in.b], 0) }
-
-// subCarry subtracts: the borrow is kept as a carry of 1.
-func subCarry(r []uint64, in *inst) { carry(r, in, r[in.a], r[in.b], 1) }
-
-// madCarry adds the low half of the product (or the high half, with bit 2 of in.imm) to c.
-func madCarry(r []uint64, in *inst) {
-	t := in.x.typ
-	p := r[in.a] * r[in.b]
-	if in.imm&4 != 0 {
-		p = highProduct(t, r[in.a], r[in.b])
-	}
-	carry(r, in, p, r[in.c], 0)
-}
-
-func carry(r []uint64, in *inst, a, b uint64, subtract int) {
-	n := in.x.typ.bits
 	a, b = a&mask(n), b&mask(n)
 	var c, sum, out uint64
-	if in.imm&1 != 0 {
-		c = r[in.x.e]
+	if in.imm&carryIn != 0 {
+		c = r[x.e]
 	}
-	if subtract != 0 {
+	if in.imm&borrow != 0 {
 		sum, out = bits.Sub64(a, b, c)
-		if n < 64 {
-			out = sum >> n & 1
-		}
 	} else {
 		sum, out = bits.Add64(a, b, c)
-		if n < 64 {
-			out = sum >> n & 1
-		}
+	}
+	if n < 64 {
+		out = sum >> n & 1
 	}
 	r[in.d] = sum & mask(n)
-	if in.imm&2 != 0 {
-		r[in.x.e] = out
+	if in.imm&carryOut != 0 {
+		r[x.e] = out
 	}
 }

@@ -2,64 +2,47 @@ package ptxsim
 
 import "math"
 
-// atomicOps is the function that an atomic operation of type t applies to the old value; nil if
-// there is none. The result may have more bits than t, which are not stored.
-func atomicOps(op string, t typ) func(old, b, c uint64) uint64 {
-	switch t.class {
-	case float:
-		switch {
-		case op == "add" && t.bits == 32:
-			return func(old, b, _ uint64) uint64 {
-				return bits32(math.Float32frombits(uint32(old)) + math.Float32frombits(uint32(b)))
-			}
-		case op == "add" && t.bits == 64:
-			return func(old, b, _ uint64) uint64 { return bits64(math.Float64frombits(old) + math.Float64frombits(b)) }
-		}
-		return nil
-	case signed:
-		switch op {
-		case "min":
-			return func(old, b, _ uint64) uint64 { return uint64(min(signExtend(old, t.bits), signExtend(b, t.bits))) }
-		case "max":
-			return func(old, b, _ uint64) uint64 { return uint64(max(signExtend(old, t.bits), signExtend(b, t.bits))) }
-		}
-	case unsigned:
-		switch op {
-		case "min":
-			return func(old, b, _ uint64) uint64 { return min(old, b&mask(t.bits)) }
-		case "max":
-			return func(old, b, _ uint64) uint64 { return max(old, b&mask(t.bits)) }
-		case "inc":
-			return func(old, b, _ uint64) uint64 { return atomicInc(old, b&mask(t.bits)) }
-		case "dec":
-			return func(old, b, _ uint64) uint64 { return atomicDec(old, b&mask(t.bits)) }
-		}
-	}
-	return atomicBits(op, t)
+// An atomicFunc is what an atomic operation makes of the old value. The result may have more bits
+// than its type, which are not stored.
+type atomicFunc func(old, b, c uint64) uint64
+
+// atomics are the atomic operations by type and name.
+var atomics = map[typ]map[string]atomicFunc{
+	b32: atomicBits[uint32](), u32: atomicInts[uint32, uint32](), {signed, 32}: atomicInts[int32, uint32](),
+	b64: atomicBits[uint64](), {unsigned, 64}: atomicInts[uint64, uint64](), {signed, 64}: atomicInts[int64, uint64](),
+	f32: {"add": func(old, b, _ uint64) uint64 {
+		return bits32(math.Float32frombits(uint32(old)) + math.Float32frombits(uint32(b)))
+	}},
+	f64: {"add": func(old, b, _ uint64) uint64 { return bits64(math.Float64frombits(old) + math.Float64frombits(b)) }},
 }
 
-// atomicBits is atomicOps for what does not depend on the sign.
-func atomicBits(op string, t typ) func(old, b, c uint64) uint64 {
-	switch op {
-	case "add":
-		return func(old, b, _ uint64) uint64 { return old + b }
-	case "exch":
-		return func(_, b, _ uint64) uint64 { return b }
-	case "cas":
-		return func(old, b, c uint64) uint64 {
-			if old == b&mask(t.bits) {
+// atomicBits is the operations that do not depend on the sign.
+func atomicBits[U unsignedInt]() map[string]atomicFunc {
+	return map[string]atomicFunc{
+		"add":  func(old, b, _ uint64) uint64 { return old + b },
+		"exch": func(_, b, _ uint64) uint64 { return b },
+		"and":  func(old, b, _ uint64) uint64 { return old & b },
+		"or":   func(old, b, _ uint64) uint64 { return old | b },
+		"xor":  func(old, b, _ uint64) uint64 { return old ^ b },
+		"cas": func(old, b, c uint64) uint64 {
+			if U(old) == U(b) {
 				return c
 			}
 			return old
-		}
-	case "and":
-		return func(old, b, _ uint64) uint64 { return old & b }
-	case "or":
-		return func(old, b, _ uint64) uint64 { return old | b }
-	case "xor":
-		return func(old, b, _ uint64) uint64 { return old ^ b }
+		},
 	}
-	return nil
+}
+
+// atomicInts is the operations for integers T; U is T without a sign.
+func atomicInts[T integer, U unsignedInt]() map[string]atomicFunc {
+	fs := atomicBits[U]()
+	fs["min"] = func(old, b, _ uint64) uint64 { return uint64(min(T(old), T(b))) }
+	fs["max"] = func(old, b, _ uint64) uint64 { return uint64(max(T(old), T(b))) }
+	if !isSigned[T]() {
+		fs["inc"] = func(old, b, _ uint64) uint64 { return atomicInc(old, uint64(U(b))) }
+		fs["dec"] = func(old, b, _ uint64) uint64 { return atomicDec(old, uint64(U(b))) }
+	}
+	return fs
 }
 
 func atomicInc(old, limit uint64) uint64 {

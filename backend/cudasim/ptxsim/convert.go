@@ -38,29 +38,24 @@ func (c *conversion) widen(v uint64) uint64 {
 
 func (c *conversion) convert(v uint64) uint64 {
 	switch {
-	case c.src.class == float && c.dst.class == float:
-		return c.floatToFloat(c.float(v))
-	case c.src.class == float:
-		return c.floatToInt(c.float(v))
-	case c.dst.class == float:
+	case c.src.class != float:
 		return c.intToFloat(v)
+	case c.dst.class == float:
+		return c.floatToFloat(c.float(v))
 	}
-	return c.intToInt(v)
+	return c.floatToInt(c.float(v))
 }
 
 // float is the source, exactly.
 func (c *conversion) float(v uint64) float64 {
-	switch c.src.bits {
-	case 16:
-		return halfToFloat(uint16(v))
-	case 32:
-		x := math.Float32frombits(uint32(v))
-		if c.ftz {
-			x = flush(x)
-		}
-		return float64(x)
+	if c.src == f64 {
+		return math.Float64frombits(v)
 	}
-	return math.Float64frombits(v)
+	x := math.Float32frombits(uint32(v))
+	if c.ftz {
+		x = flush(x)
+	}
+	return float64(x)
 }
 
 func roundIntegral(x float64, mode rounding) float64 {
@@ -79,20 +74,22 @@ func (c *conversion) floatToFloat(x float64) uint64 {
 	if c.integral {
 		x = roundIntegral(x, c.mode)
 	}
-	if c.sat {
-		x = saturate(x)
+	y := float32(x)
+	if c.dst == f32 && c.mode != nearest && isFinite(x) {
+		y = round[float32](big.NewFloat(x), c.mode)
 	}
-	switch c.dst.bits {
-	case 16:
-		return uint64(floatToHalf(x, c.mode))
-	case 32:
-		y := float32(x)
-		if c.mode != nearest && isFinite(x) && x != 0 && !c.integral {
-			y = direct32(x, 0, c.mode)
-		}
-		if c.ftz {
-			y = flush(y)
-		}
+	return c.result(y, x)
+}
+
+// result is x or y, whichever has the type of the destination.
+func (c *conversion) result(y float32, x float64) uint64 {
+	if c.ftz {
+		y = flush(y)
+	}
+	if c.sat {
+		x, y = saturate(x), saturate(y)
+	}
+	if c.dst == f32 {
 		return bits32(y)
 	}
 	return bits64(x)
@@ -129,100 +126,13 @@ func (c *conversion) floatToInt(x float64) uint64 {
 }
 
 func (c *conversion) intToFloat(v uint64) uint64 {
-	x := new(big.Float).SetPrec(64)
-	var f32 float32
-	var f64 float64
+	x, y, exact := float64(v), float32(v), new(big.Float).SetUint64(v)
 	if c.src.class == signed {
 		s := signExtend(v, c.src.bits)
-		x.SetInt64(s)
-		f32, f64 = float32(s), float64(s)
-	} else {
-		x.SetUint64(v)
-		f32, f64 = float32(v), float64(v)
+		x, y, exact = float64(s), float32(s), exact.SetInt64(s)
 	}
-	if c.mode != nearest && v != 0 {
-		f32, f64 = round32(x, c.mode), round64(x, c.mode)
+	if c.mode != nearest {
+		x, y = round[float64](exact, c.mode), round[float32](exact, c.mode)
 	}
-	switch c.dst.bits {
-	case 16:
-		return uint64(floatToHalf(f64, c.mode)) // exact in float64, or beyond the range of 16 bits
-	case 32:
-		if c.sat {
-			f32 = saturate(f32)
-		}
-		return bits32(f32)
-	}
-	if c.sat {
-		f64 = saturate(f64)
-	}
-	return bits64(f64)
-}
-
-func (c *conversion) intToInt(v uint64) uint64 {
-	if c.src.class == signed {
-		v = uint64(signExtend(v, c.src.bits))
-	}
-	if !c.sat {
-		return v
-	}
-	negative := c.src.class == signed && int64(v) < 0
-	if c.dst.class != signed {
-		if negative {
-			return 0
-		}
-		return min(v, mask(c.dst.bits))
-	}
-	if negative {
-		return uint64(max(int64(v), -1<<(c.dst.bits-1)))
-	}
-	return min(v, mask(c.dst.bits-1))
-}
-
-func halfToFloat(h uint16) float64 {
-	exp, frac := int(h>>10&31), float64(h&1023)
-	var x float64
-	switch exp {
-	case 31:
-		x = math.Inf(1)
-		if frac != 0 {
-			return math.NaN()
-		}
-	case 0:
-		x = math.Ldexp(frac, -24)
-	default:
-		x = math.Ldexp(1024+frac, exp-25)
-	}
-	if h>>15 == 1 {
-		return -x
-	}
-	return x
-}
-
-// floatToHalf rounds x to 11 bits, or to multiples of 2^-24.
-func floatToHalf(x float64, mode rounding) uint16 {
-	if x != x {
-		return 0x7fff
-	}
-	sign := uint16(0)
-	if math.Signbit(x) {
-		sign, x = 1<<15, -x
-		mode = [...]rounding{nearest, towardZero, up, down}[mode]
-	}
-	if math.IsInf(x, 1) {
-		return sign | 0x7c00
-	}
-	_, exp := math.Frexp(x) // x < 2^exp
-	exp = max(exp, -13)
-	n := roundIntegral(math.Ldexp(x, 11-exp), mode) // in units of the last place
-	v := math.Ldexp(n, exp-11)
-	switch {
-	case v > 65504 && mode != nearest && mode != up:
-		return sign | 0x7bff
-	case v > 65504:
-		return sign | 0x7c00
-	case v < 0x1p-14:
-		return sign | uint16(math.Ldexp(v, 24))
-	}
-	frac, exp := math.Frexp(v)
-	return sign | uint16(exp+14)<<10 | uint16(math.Ldexp(frac, 11))&1023
+	return c.result(y, x)
 }

@@ -12,62 +12,42 @@ type pendingCopy struct {
 }
 
 // cp decodes cp.async. The source is the instruction's address, the destination is in c and x.imm.
-func (d *decoder) cp() error {
-	if !d.take("async") {
-		return d.unknown()
-	}
-	if err := d.needs(80); err != nil {
-		return err
-	}
+func (d *decoder) cp() {
+	d.require(d.take("async"))
+	d.needs(80)
+	args := d.stmt.args
 	switch d.oneOf("commit_group", "wait_group", "wait_all") {
 	case "commit_group":
+		d.args(0)
 		d.emit(inst{kind: kindCommit})
-		return d.args(0)
+		return
 	case "wait_all":
+		d.args(0)
 		d.emit(inst{kind: kindWait, imm: -1})
-		return d.args(0)
+		return
 	case "wait_group":
-		if err := d.args(1); err != nil {
-			return err
-		}
-		n := d.stmt.args[0]
-		if n.kind != operandLiteral || n.lit.isFloat {
-			return d.unknown()
-		}
-		d.emit(inst{kind: kindWait, imm: int64(n.lit.bits & mask(31))})
-		return nil
+		d.args(1)
+		d.require(args[0].kind == operandLiteral && !args[0].lit.isFloat)
+		d.emit(inst{kind: kindWait, imm: int64(args[0].lit.bits & mask(31))})
+		return
 	}
 	bypass := d.take("cg")
-	if !bypass && !d.take("ca") || d.oneOf("shared", "shared::cta") == "" || !d.take("global") {
-		return d.unknown()
-	}
+	d.require((bypass || d.take("ca")) && d.oneOf("shared", "shared::cta") != "" && d.take("global"))
 	d.hints()
-	args := d.stmt.args
-	if len(args) != 3 && len(args) != 4 {
-		return d.args(3)
+	if len(args) != 4 {
+		d.args(3)
 	}
 	n := args[2].lit.bits
-	if args[2].kind != operandLiteral || n != 16 && (bypass || n != 4 && n != 8) {
-		return d.unknown()
-	}
-	in := inst{kind: kindCopy, space: spaceGlobal, size: uint8(n), lanes: 1, b: d.constant(n)}
+	d.require(args[2].kind == operandLiteral && (n == 16 || !bypass && (n == 4 || n == 8)))
+	in := inst{kind: kindCopy, space: spaceGlobal, size: uint8(n), lanes: 1, b: d.constant(n), d: d.unused()}
 	to := inst{space: spaceShared}
-	if err := d.memory(&to, args[0]); err != nil {
-		return err
-	}
-	if err := d.memory(&in, args[1]); err != nil {
-		return err
-	}
+	d.memory(&to, args[0])
+	d.memory(&in, args[1])
 	if len(args) == 4 {
-		var err error
-		if in.b, err = d.source(args[3], u32); err != nil {
-			return err
-		}
+		in.b = d.source(args[3], u32)
 	}
 	in.c, in.x = to.a, &extra{imm: to.imm, narrow: to.narrow, e: d.unused()}
-	in.d = d.unused()
 	d.emit(in)
-	return nil
 }
 
 // copyAsync runs cp.async: the source is read now, the destination written at the wait.

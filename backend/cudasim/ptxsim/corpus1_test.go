@@ -7,6 +7,8 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+
+	"github.com/tandem-gpu/tandem/internal/host"
 )
 
 func tree[F float32 | float64](part []F) F {
@@ -197,7 +199,7 @@ func testMatvec(t *program) {
 			s := float32(0)
 			for j := 4 * l; j < 4*vectors; j++ {
 				if j/4%32 == l {
-					s = fma32(nearest)(a[r*4*vectors+j], x[j], s)
+					s = host.FMA32(a[r*4*vectors+j], x[j], s)
 				}
 			}
 			want[r] += s

@@ -7,32 +7,24 @@ import (
 )
 
 // decode fills c in from a function's tree.
-func decode(m *Module, f *funcTree, c *code) error {
-	d := &decoder{mod: m, code: c, consts: map[uint64]int32{}, specials: map[special]int32{}}
+func decode(m *Module, f *funcTree, c *code) {
+	d := &decoder{mod: m, code: c, consts: map[uint64]int32{}, specials: map[string]int32{}}
 	d.regs = 1 // register 0 stands for operands that an instruction does not have
 	d.scope = newScope(nil)
 	for i, v := range append(slices.Clone(f.params), f.rets...) {
 		at := append(slices.Clone(c.params), c.results...)[i].Offset
-		if err := d.define(v.line, v.name, &variable{decl: v, space: spaceParam, addr: uint64(at)}); err != nil {
-			return err
-		}
+		d.define(&variable{decl: v, space: spaceParam, addr: uint64(at)})
 	}
 	if f.entry && d.usesModuleShared(f.body) {
 		c.shared = m.shared
 		c.shared.vars = slices.Clone(m.shared.vars)
 	}
-	if err := d.block(f.body); err != nil {
-		return err
-	}
+	d.block(f.body)
 	d.stmt = &stmt{line: f.line}
-	end := inst{kind: kindReturn}
-	d.emit(end) // control may run off the end
-	if err := d.fixBranches(); err != nil {
-		return err
-	}
+	d.emit(inst{kind: kindReturn}) // control may run off the end
+	d.fixBranches()
 	d.findEffects()
 	d.renumber()
-	return nil
 }
 
 // A decoder turns the statements of one function into instructions.
@@ -46,7 +38,7 @@ type decoder struct {
 	stmt      *stmt    // the one that is being decoded
 	mods      []string // those of its modifiers that have not been used
 	consts    map[uint64]int32
-	specials  map[special]int32
+	specials  map[string]int32
 	regs      int32
 	scratch   int32 // a register that is only written; 0 for none yet
 	cc        int32 // the carry; 0 for none yet
@@ -82,8 +74,7 @@ type branch struct {
 func newScope(parent *scope) *scope {
 	return &scope{
 		parent: parent, regs: map[string]*register{}, ranges: map[string]*varDecl{}, vars: map[string]*variable{},
-		labels: map[string]int{},
-		tables: map[string][]string{},
+		labels: map[string]int{}, tables: map[string][]string{},
 	}
 }
 
@@ -105,98 +96,82 @@ func (d *decoder) usesModuleShared(b *block) bool {
 	return false
 }
 
-func (d *decoder) block(b *block) error {
+func (d *decoder) block(b *block) {
 	for _, it := range b.items {
-		var err error
 		switch {
 		case it.label != "":
-			err = d.label(it)
+			if _, ok := d.scope.labels[it.label]; ok {
+				refuse(it.line, "label %s is defined twice", it.label)
+			}
+			d.scope.labels[it.label] = len(d.code.insts)
+			d.lastLabel = it.label
 		case it.decl != nil:
-			err = d.declare(it.decl)
+			d.declare(it.decl)
 		case it.block != nil:
 			d.scope = newScope(d.scope)
-			err = d.block(it.block)
+			d.block(it.block)
 			d.scope = d.scope.parent
 		case it.stmt != nil:
-			err = d.statement(it.stmt)
-		}
-		if err != nil {
-			return err
+			d.statement(it.stmt)
 		}
 	}
-	return nil
-}
-
-func (d *decoder) label(it blockItem) error {
-	if _, ok := d.scope.labels[it.label]; ok {
-		return errorAt(it.line, "label %s is defined twice", it.label)
-	}
-	d.scope.labels[it.label] = len(d.code.insts)
-	d.lastLabel = it.label
-	return nil
 }
 
 // define enters a variable into the scope.
-func (d *decoder) define(line int32, name string, v *variable) error {
-	if d.scope.vars[name] != nil || d.scope.regs[name] != nil {
-		return errorAt(line, "%s is declared twice", name)
-	}
-	d.scope.vars[name] = v
-	return nil
+func (d *decoder) define(v *variable) {
+	d.fresh(v.decl)
+	d.scope.vars[v.decl.name] = v
 }
 
-func (d *decoder) declare(v *varDecl) error {
+// fresh refuses a name that the scope has already.
+func (d *decoder) fresh(v *varDecl) {
+	known := d.scope.vars[v.name] != nil || d.scope.regs[v.name] != nil
+	if v.count > 0 {
+		known = d.scope.ranges[v.name] != nil
+	}
+	if known {
+		refuse(v.line, "%s is declared twice", v.name)
+	}
+}
+
+func (d *decoder) declare(v *varDecl) {
 	c := d.code
 	switch v.space {
 	case "reg":
-		return d.declareReg(v)
+		d.fresh(v)
+		if v.count > 0 {
+			d.scope.ranges[v.name] = v
+		} else {
+			d.scope.regs[v.name] = &register{typ: v.typ}
+		}
 	case "param":
 		if len(v.init) > 0 {
-			return errorAt(v.line, "%s is a parameter and has an initialiser", v.name)
+			refuse(v.line, "%s is a parameter and has an initialiser", v.name)
 		}
 		p := c.layOut(v)
 		if c.paramSize > maxVariable {
-			return errorAt(v.line, "more than %d bytes of parameters", maxVariable)
+			refuse(v.line, "more than %d bytes of parameters", maxVariable)
 		}
-		return d.define(v.line, v.name, &variable{decl: v, space: spaceParam, addr: uint64(p.Offset)})
+		d.define(&variable{decl: v, space: spaceParam, addr: uint64(p.Offset)})
 	case "local":
 		at := (c.localSize + v.align - 1) &^ (v.align - 1)
 		if int64(at)+v.size > maxLocal {
-			return errorAt(v.line, "%s has %d bytes of local (private) memory; a thread can have %d", c.name,
+			refuse(v.line, "%s has %d bytes of local (private) memory; a thread can have %d", c.name,
 				int64(at)+v.size, maxLocal)
 		}
 		c.localSize = at + int(v.size)
-		return d.define(v.line, v.name, &variable{decl: v, space: spaceLocal, addr: uint64(at)})
-	}
-	layout := &c.shared
-	if !c.entry {
-		layout = &d.mod.shared
-	}
-	x, err := d.mod.newVariable(v, layout)
-	if err != nil {
-		return err
-	}
-	if x.space == spaceGlobal {
-		if err := d.mod.initialise(x); err != nil {
-			return err
+		d.define(&variable{decl: v, space: spaceLocal, addr: uint64(at)})
+	default:
+		layout := &c.shared
+		if !c.entry {
+			layout = &d.mod.shared
 		}
-	}
-	return d.define(v.line, v.name, x)
-}
-
-func (d *decoder) declareReg(v *varDecl) error {
-	if v.count > 0 {
-		if d.scope.ranges[v.name] != nil {
-			return errorAt(v.line, "%s is declared twice", v.name)
+		x := d.mod.newVariable(v, layout)
+		if x.space == spaceGlobal {
+			d.mod.initialise(x)
 		}
-		d.scope.ranges[v.name] = v
-		return nil
+		d.define(x)
 	}
-	if d.scope.regs[v.name] != nil || d.scope.vars[v.name] != nil {
-		return errorAt(v.line, "%s is declared twice", v.name)
-	}
-	d.scope.regs[v.name] = &register{typ: v.typ}
-	return nil
 }
 
 // register is the register of a name, which is numbered when it is first used; nil if there is
@@ -231,10 +206,8 @@ func (d *decoder) newRegister() int32 {
 
 // variable is the variable of a name; nil if there is none.
 func (d *decoder) variable(name string) *variable {
-	for s := d.scope; s != nil; s = s.parent {
-		if v := s.vars[name]; v != nil {
-			return v
-		}
+	if v, ok := find(d.scope, name, func(s *scope) map[string]*variable { return s.vars }); ok {
+		return v
 	}
 	return d.mod.vars[name]
 }
@@ -249,12 +222,12 @@ func (d *decoder) constant(v uint64) int32 {
 	return i
 }
 
-func (d *decoder) special(s special) int32 {
-	i, ok := d.specials[s]
+func (d *decoder) special(name string) int32 {
+	i, ok := d.specials[name]
 	if !ok {
 		i = -2 - 2*int32(len(d.specials))
-		d.specials[s] = i
-		d.code.specials = append(d.code.specials, s)
+		d.specials[name] = i
+		d.code.specials = append(d.code.specials, specials[name])
 	}
 	return i
 }
@@ -290,48 +263,38 @@ func (d *decoder) emit(in inst) {
 }
 
 // fixBranches sets the targets of branches.
-func (d *decoder) fixBranches() error {
+func (d *decoder) fixBranches() {
 	for _, b := range d.branches {
 		in := &d.code.insts[b.inst]
 		if !b.table {
-			target, ok := b.scope.target(b.label)
-			if !ok {
-				return errorAt(b.line, "there is no label %s", b.label)
-			}
-			in.imm = int64(target)
+			in.imm = int64(b.target(b.label))
 			continue
 		}
-		names, ok := b.scope.table(b.label)
+		names, ok := find(b.scope, b.label, func(s *scope) map[string][]string { return s.tables })
 		if !ok {
-			return errorAt(b.line, "there is no list of branch targets %s", b.label)
+			refuse(b.line, "there is no list of branch targets %s", b.label)
 		}
 		for _, name := range names {
-			target, ok := b.scope.target(name)
-			if !ok {
-				return errorAt(b.line, "there is no label %s", name)
-			}
-			in.x.targets = append(in.x.targets, int32(target))
+			in.x.targets = append(in.x.targets, int32(b.target(name)))
 		}
 	}
-	return nil
 }
 
-func (s *scope) target(label string) (int, bool) {
-	for ; s != nil; s = s.parent {
-		if i, ok := s.labels[label]; ok {
-			return i, true
-		}
+// target is the index of the instruction behind a label.
+func (b *branch) target(label string) int {
+	at, ok := find(b.scope, label, func(s *scope) map[string]int { return s.labels })
+	if !ok {
+		refuse(b.line, "there is no label %s", label)
 	}
-	return 0, false
+	return at
 }
 
-func (s *scope) table(label string) ([]string, bool) {
-	for ; s != nil; s = s.parent {
-		if t, ok := s.tables[label]; ok {
-			return t, true
-		}
+// find looks name up in s and the scopes around it.
+func find[T any](s *scope, name string, in func(*scope) map[string]T) (v T, ok bool) {
+	for ; s != nil && !ok; s = s.parent {
+		v, ok = in(s)[name]
 	}
-	return nil, false
+	return v, ok
 }
 
 // operands calls f for every register that the instruction reads, and for those that it writes.

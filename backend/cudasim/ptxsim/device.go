@@ -7,8 +7,7 @@ import (
 	"sync/atomic"
 )
 
-// A Config says what a device can do and what it checks. The zero Config has the limits of common
-// hardware and makes every check.
+// A Config says what a device can do. The zero Config has the limits of common hardware.
 type Config struct {
 	Arch            int    // compute capability times 10, as in sm_75; 75
 	MaxThreads      int    // of a block; 1024, and never more
@@ -19,10 +18,6 @@ type Config struct {
 	Multiprocessors int    // what %nsmid says; 16
 	Workers         int    // goroutines of a launch; GOMAXPROCS
 	MaxSteps        uint64 // instructions of one block, after which the launch ends in a Timeout; 2^31
-
-	IgnoreUninitialised bool // lets reads of memory that nothing has written pass
-	IgnoreRaces         bool // lets data races pass
-	IgnoreEqualRaces    bool // lets a race of writes in shared memory pass that write the same value
 
 	// Diagnose, if set, is told of what is suspicious but does not fail a launch: DivByZero, once
 	// for each instruction and launch. It is called after the launch, in the order of the PTX
@@ -112,15 +107,18 @@ func (d *Device) alloc(n uint64) (*allocation, error) {
 }
 
 // Free frees what Alloc returned. Kernels that still use it are at fault.
-func (d *Device) Free(addr uint64) error {
+func (d *Device) Free(addr uint64) error { return d.release(addr, false, "allocated by Alloc") }
+
+// release takes away the memory at addr, which is of the host or not.
+func (d *Device) release(addr uint64, host bool, origin string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	a, err := d.mem.at(addr)
 	if err != nil {
 		return err
 	}
-	if a.host || a.owned {
-		return fmt.Errorf("%w: %#x was not allocated by Alloc", ErrAddress, addr)
+	if a.host != host || a.owned {
+		return fmt.Errorf("%w: %#x was not %s", ErrAddress, addr, origin)
 	}
 	d.mem.remove(a)
 	return nil
@@ -143,19 +141,7 @@ func (d *Device) MapHost(mem []byte) (addr uint64, err error) {
 }
 
 // Unmap ends what MapHost began.
-func (d *Device) Unmap(addr uint64) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	a, err := d.mem.at(addr)
-	if err != nil {
-		return err
-	}
-	if !a.host {
-		return fmt.Errorf("%w: %#x was not mapped by MapHost", ErrAddress, addr)
-	}
-	d.mem.remove(a)
-	return nil
-}
+func (d *Device) Unmap(addr uint64) error { return d.release(addr, true, "mapped by MapHost") }
 
 // MemoryInfo is the bytes of device memory that are free, and all of them.
 func (d *Device) MemoryInfo() (free, total uint64) {
@@ -164,89 +150,65 @@ func (d *Device) MemoryInfo() (free, total uint64) {
 	return d.mem.limit - d.mem.used, d.mem.limit
 }
 
-// Range is the start and size of the allocation or mapping that addr points into.
-func (d *Device) Range(addr uint64) (start, size uint64, err error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	a, _, err := d.mem.bytes(addr, 1)
-	if err != nil {
-		return 0, 0, err
-	}
-	return a.addr, uint64(len(a.mem)), nil
-}
-
 // Write copies p to the device.
 func (d *Device) Write(addr uint64, p []byte) error {
-	if len(p) == 0 {
+	return d.access(addr, len(p), func(a *allocation, off uint64) error {
+		copy(a.mem[off:], p)
+		a.written(off, len(p))
 		return nil
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	a, off, err := d.mem.bytes(addr, len(p))
-	if err != nil {
-		return err
-	}
-	copy(a.mem[off:], p)
-	a.written(off, len(p))
-	return nil
+	})
 }
 
 // Read copies from the device to p. Memory that nothing has written reads as anything.
 func (d *Device) Read(p []byte, addr uint64) error {
-	if len(p) == 0 {
+	return d.access(addr, len(p), func(a *allocation, off uint64) error {
+		copy(p, a.mem[off:])
 		return nil
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	a, off, err := d.mem.bytes(addr, len(p))
-	if err != nil {
-		return err
-	}
-	copy(p, a.mem[off:])
-	return nil
+	})
 }
 
 // Fill writes pattern n times in a row, from addr on.
 func (d *Device) Fill(addr uint64, pattern []byte, n int) error {
 	size := len(pattern) * n
-	if size == 0 {
+	return d.access(addr, size, func(a *allocation, off uint64) error {
+		to := a.mem[off:][:size]
+		for i := 0; i < size; {
+			i += copy(to[i:], pattern)
+		}
+		a.written(off, size)
 		return nil
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	a, off, err := d.mem.bytes(addr, size)
-	if err != nil {
-		return err
-	}
-	to := a.mem[off:][:size]
-	for i := 0; i < size; {
-		i += copy(to[i:], pattern)
-	}
-	a.written(off, size)
-	return nil
+	})
 }
 
 // Copy copies n bytes on the device; the ranges may overlap. Bytes that were not written stay so.
 func (d *Device) Copy(dst, src uint64, n int) error {
+	return d.access(dst, n, func(to *allocation, toOff uint64) error {
+		from, fromOff, err := d.mem.bytes(src, n)
+		if err != nil {
+			return err
+		}
+		copy(to.mem[toOff:][:n], from.mem[fromOff:])
+		switch {
+		case from.complete.Load():
+			to.written(toOff, n)
+		case !to.complete.Load():
+			copy(to.valid[toOff:][:n], from.valid[fromOff:])
+		}
+		return nil
+	})
+}
+
+// access calls f with the allocation of n bytes at addr, and where they are in it. Of no bytes
+// there is nothing to do.
+func (d *Device) access(addr uint64, n int, f func(a *allocation, off uint64) error) error {
 	if n <= 0 {
 		return nil
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	to, toOff, err := d.mem.bytes(dst, n)
+	a, off, err := d.mem.bytes(addr, n)
 	if err != nil {
 		return err
 	}
-	from, fromOff, err := d.mem.bytes(src, n)
-	if err != nil {
-		return err
-	}
-	copy(to.mem[toOff:][:n], from.mem[fromOff:])
-	switch {
-	case from.complete.Load():
-		to.written(toOff, n)
-	case !to.complete.Load():
-		copy(to.valid[toOff:][:n], from.valid[fromOff:])
-	}
-	return nil
+	return f(a, off)
 }

@@ -55,9 +55,6 @@ func TestMemory(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	if start, size, err := d.Range(a + 99); start != a || size != 100 || err != nil {
-		t.Errorf("Range: %#x, %d, %v", start, size, err)
-	}
 	if err := d.Free(a); err != nil {
 		t.Error(err)
 	}
@@ -146,15 +143,15 @@ func TestMapHost(t *testing.T) {
 }
 
 func TestModule(t *testing.T) {
-	p := load(t, Config{IgnoreRaces: true}, []byte(incrementPTX)) // the blocks increment the same x
+	p := load(t, Config{}, []byte(incrementPTX))
 	f, err := p.mod.Function("increment")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if f.ReqNTID != [3]int{32, 1, 1} || f.ParamSize != 12 || len(f.Params) != 2 ||
 		f.Params[1] != (Param{Name: "n", Offset: 8, Size: 4, Align: 4}) ||
-		!f.Params[0].Pointer || p.mod.Target() != "sm_75" || len(p.mod.Entries()) != 1 {
-		t.Errorf("function %+v of %s", f, p.mod.Target())
+		!f.Params[0].Pointer || len(p.mod.Entries()) != 1 {
+		t.Errorf("function %+v", f)
 	}
 	if err := p.try("increment", x1(1), x1(31), 0, uint64(0), int32(0)); err == nil ||
 		!strings.Contains(err.Error(), "written for (32,1,1)") {
@@ -164,7 +161,9 @@ func TestModule(t *testing.T) {
 		t.Errorf("Function: %v", err)
 	}
 	x := make([]int32, 5)
-	p.launch("increment", x1(3), x1(32), x, int32(5))
+	for range 3 {
+		p.launch("increment", x1(1), x1(32), x, int32(5))
+	}
 	addr, size, err := p.mod.Global("calls")
 	if err != nil || size != 4 {
 		t.Fatal(size, err)

@@ -16,10 +16,10 @@
 // initialisers, .param memory, generic addresses, scopes, predicates, branches with and without
 // tables, barriers (bar.sync, bar.arrive, bar.red, named and counted), atomic operations, vectors
 // of up to eight elements, the instructions for integers of 16, 32 and 64 bits and for float32 and
-// float64, conversions (also to and from float16), and the warp-level shfl.sync, vote.sync,
-// match.sync, redux.sync, bar.warp.sync and mma.sync of float64 and of bytes (m16n8k32), and
-// cp.async: until the thread has waited for its copy, any use of the bytes that it goes to is a
-// fault. Anything else is an error of Load, with the line.
+// float64 that compilers write, conversions, the warp-level shfl.sync, vote.sync, match.sync,
+// redux.sync, bar.warp.sync and mma.sync of float64 and of bytes (m16n8k32), and cp.async: until
+// the thread has waited for its copy, any use of the bytes that it goes to is a fault. Anything
+// else is an error of Load, with the line.
 //
 // Arithmetic is IEEE 754's: add, sub, mul, fma, div, rcp and sqrt are rounded correctly in all four
 // modes, subnormal numbers are kept unless the instruction says .ftz, and atom.add.f32 flushes them
@@ -67,10 +67,11 @@
 //
 // # Not simulated
 //
-// float16 arithmetic, bfloat16, packed and other matrix instructions, textures and surfaces,
-// clusters, bulk copies, mbarrier, indirect calls, printf and other calls into the CUDA runtime
-// (but a failed assert is a Trap), launches from kernels, several modules linked into one. Nor are
-// caches, timing and the hardware's registers: %clock counts instructions.
+// float16, bfloat16, packed and other matrix instructions, textures and surfaces, clusters, bulk
+// copies, mbarrier, indirect calls, printf and other calls into the CUDA runtime (but a failed
+// assert is a Trap), launches from kernels, several modules linked into one, and what only
+// assembly by hand has: set, slct, testp, cnot, mul24, dp2a, the modes of prmt, .sat of integers.
+// Nor are caches, timing and the hardware's registers: %clock counts instructions.
 //
 // # The files
 //

@@ -248,7 +248,7 @@ func (g *cta) enter(t *thread, f *frame) {
 	c := f.code
 	n := copy(f.r, c.consts)
 	for i, s := range c.specials {
-		f.r[n+i] = g.special(s, t, f)
+		f.r[n+i] = s(g, t, f)
 	}
 	clear(f.r[n+len(c.specials):])
 	poison(t.local[f.base:][:c.localSize])

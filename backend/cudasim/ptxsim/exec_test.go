@@ -286,7 +286,7 @@ func TestNoRace(t *testing.T) {
 // Barriers are counted in 20 bits; the count begins again.
 func TestManyBarriers(t *testing.T) {
 	s := &shared{}
-	s.reset(8, false)
+	s.reset(8)
 	s.epoch = lastEpoch - 1
 	for i := range 4 {
 		if _, ok := s.use(0, 4, 1, accessWrite); !ok {

@@ -1,6 +1,7 @@
 package ptxsim
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 )
@@ -36,11 +37,6 @@ func (g *cta) load(t *thread, f *frame, in *inst) bool {
 //
 //go:norace
 func (g *cta) store(t *thread, f *frame, in *inst) bool {
-	if in.space == spaceShared && g.dev.config.IgnoreEqualRaces {
-		if done, ok := g.storeEqual(f, in); done {
-			return ok
-		}
-	}
 	b := g.memory(t, f, in, accessWrite)
 	if b == nil {
 		return false
@@ -141,7 +137,7 @@ func (g *cta) globalMemory(t *thread, in *inst, addr uint64, n int, how access) 
 	}
 	if !a.complete.Load() {
 		v := a.valid[off:][:n]
-		if how != accessWrite && !g.dev.config.IgnoreUninitialised && !written(v) && in.kind != kindStore {
+		if how != accessWrite && !written(v) && in.kind != kindStore {
 			g.failAt(t, in, Uninitialised, addr,
 				fmt.Sprintf("%d bytes at %#x, %d bytes into an allocation of %d: nothing has been written there", n,
 					addr, off, len(a.mem)))
@@ -185,20 +181,16 @@ func (g *cta) sharedMemory(t *thread, in *inst, off uint64, n int, how access) [
 	s := &g.shared
 	inside := off <= uint64(len(s.mem)) && uint64(n) <= uint64(len(s.mem))-off
 	if !inside || !written(s.valid[off:][:n]) {
-		if !inside || inGap(s.valid[off:][:n]) {
+		if !inside || bytes.IndexByte(s.valid[off:][:n], gapByte) >= 0 {
 			g.failAt(t, in, OutOfBounds, off, fmt.Sprintf("%d bytes at %s: no array is there", n, g.sharedName(off)))
 			return nil
 		}
-		if !g.dev.config.IgnoreRaces {
-			for _, m := range s.valid[off:][:n] {
-				if m == pendingByte {
-					g.failAt(t, in, Race, off, fmt.Sprintf("%d bytes at %s are %s, for which an "+
-						"asynchronous copy has not been waited for", n, g.sharedName(off), verbs[in.kind]))
-					return nil
-				}
-			}
+		if bytes.IndexByte(s.valid[off:][:n], pendingByte) >= 0 {
+			g.failAt(t, in, Race, off, fmt.Sprintf("%d bytes at %s are %s, for which an asynchronous copy has not "+
+				"been waited for", n, g.sharedName(off), verbs[in.kind]))
+			return nil
 		}
-		if in.kind != kindStore && in.kind != kindCopy && !g.dev.config.IgnoreUninitialised {
+		if in.kind != kindStore && in.kind != kindCopy {
 			g.suspect(t, in, off, n)
 		}
 		if in.kind != kindLoad {
@@ -207,9 +199,6 @@ func (g *cta) sharedMemory(t *thread, in *inst, off uint64, n int, how access) [
 				v[i] = validByte
 			}
 		}
-	}
-	if g.dev.config.IgnoreRaces {
-		return s.mem[off:]
 	}
 	if other, ok := s.use(off, n, uint32(t.id)>>g.launch.idShift, how); !ok {
 		g.failAt(t, in, Race, off, g.raceText(off, n, in, other))
@@ -267,30 +256,6 @@ func (g *cta) sharedName(off uint64) string {
 			g.launch.dynamic)
 	}
 	return fmt.Sprintf("shared address %#x", off)
-}
-
-// storeEqual runs a store to shared memory that changes nothing, without taking part in races: what
-// Config.IgnoreEqualRaces asks for.
-func (g *cta) storeEqual(f *frame, in *inst) (done, ok bool) {
-	off := f.r[in.a] + uint64(in.imm)
-	if in.narrow {
-		off &= mask(32)
-	}
-	n := uint64(in.size) * uint64(in.lanes)
-	if s := &g.shared; off&(n-1) != 0 || off > uint64(len(s.mem)) || n > uint64(len(s.mem))-off ||
-		!written(s.valid[off:][:n]) {
-		return false, false
-	}
-	lanes := []int32{in.d}
-	if in.x != nil {
-		lanes = in.x.lanes
-	}
-	for i, d := range lanes {
-		if readBytes(g.shared.mem[off+uint64(i)*uint64(in.size):], in.size) != f.r[d]&mask(8*in.size) {
-			return false, false
-		}
-	}
-	return true, true
 }
 
 // paramMemory is parameter memory: a kernel's parameters, which cannot be written, and behind them

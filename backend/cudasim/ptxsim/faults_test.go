@@ -166,24 +166,6 @@ func TestDivisionByZero(t *testing.T) {
 	}
 }
 
-func TestSwitches(t *testing.T) {
-	ptx := readPTX(t, "testdata/faults/broken.ptx.gz")
-	equal := func() []any { return []any{[]int32{0, 9, 9, 63: 0}} }
-	load(t, Config{IgnoreEqualRaces: true}, ptx).launch("equalrace", x1(1), x1(64), equal()...)
-	load(t, Config{IgnoreRaces: true}, ptx).launch("equalrace", x1(1), x1(64), equal()...)
-	if err := load(t, Config{IgnoreEqualRaces: true}, ptx).try("race", x1(1), x1(64), 0,
-		ints[int32](64, 1000)); err == nil {
-		t.Error("IgnoreEqualRaces lets a race of different values pass")
-	}
-	x := make([]int32, 64)
-	load(t, Config{IgnoreUninitialised: true}, ptx).launch("uninitialised", x1(1), x1(64), x, int32(30))
-	if x[40] == 0 {
-		t.Error("uninitialised memory reads as zero")
-	}
-	load(t, Config{IgnoreUninitialised: true}, ptx).launch("uninitialisedglobal", x1(1), x1(64), make([]int32, 1),
-		output{x})
-}
-
 func TestLimits(t *testing.T) {
 	p := load(t, Config{}, readPTX(t, "testdata/corpus/dynamic.sm75.ptx.gz"))
 	x := make([]float32, 2048)

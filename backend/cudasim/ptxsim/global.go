@@ -97,13 +97,8 @@ func (m *memory) forget() {
 	}
 }
 
-// begin is the trace of block i at its start; 0 where no accesses are noted.
-func (l *launch) begin(i uint64) trace {
-	if l.dev.config.IgnoreRaces {
-		return 0
-	}
-	return l.first + trace(i%l.numbers)<<traceBlock
-}
+// begin is the trace of block i at its start.
+func (l *launch) begin(i uint64) trace { return l.first + trace(i%l.numbers)<<traceBlock }
 
 // passBarrier begins another epoch. After the last one no accesses are noted.
 func (g *cta) passBarrier() {

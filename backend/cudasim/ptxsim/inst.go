@@ -72,7 +72,7 @@ type extra struct {
 	sat      bool
 	typ      typ // of the operands, where fn depends on it
 	cvt      conversion
-	atom     func(old, b, c uint64) uint64
+	atom     atomicFunc
 	commutes bool // atomics: the order of several does not matter
 	barrier  barrierOp
 	warp     warpOp

@@ -182,7 +182,7 @@ func (g *cta) start(i uint64) {
 	g.pos, g.now = position(i, l.grid), l.begin(i)
 	g.steps, g.fault, g.suspected = 0, nil, nil
 	clear(g.arrived[:])
-	g.shared.reset(l.shared, l.dev.config.IgnoreUninitialised)
+	g.shared.reset(l.shared)
 	g.shared.markGaps(&l.code.shared)
 	for i := range g.threads {
 		t := &g.threads[i]

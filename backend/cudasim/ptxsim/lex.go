@@ -32,117 +32,126 @@ type ParseError struct {
 
 func (e *ParseError) Error() string { return fmt.Sprintf("ptx line %d: %s", e.Line, e.Text) }
 
-func errorAt(line int32, format string, args ...any) error {
-	return &ParseError{Line: int(line), Text: fmt.Sprintf(format, args...)}
+// The first error ends the reading of a module: what finds it panics with a stop, from which
+// reading recovers.
+type stop struct{ err error }
+
+// refuse ends the reading of a module with a ParseError.
+func refuse(line int32, format string, args ...any) {
+	panic(stop{&ParseError{Line: int(line), Text: fmt.Sprintf(format, args...)}})
+}
+
+// reading runs f, which reads a module or a part of it, and returns the error that ended it.
+func reading(f func()) (err error) {
+	defer func() {
+		switch v := recover().(type) {
+		case nil:
+		case stop:
+			err = v.err
+		default:
+			panic(v)
+		}
+	}()
+	f()
+	return nil
 }
 
 // lex splits PTX text into tokens. The last token is of kind tokenEOF.
-func lex(text string) ([]token, error) {
-	l := lexer{text: text, line: 1}
+func lex(text string) (out []token) {
+	line := int32(1)
 	for {
-		if err := l.space(); err != nil {
-			return nil, err
+		text, line = skipSpace(text, line)
+		if text == "" {
+			return append(out, token{tokenEOF, "end of file", line})
 		}
-		if l.pos >= len(l.text) {
-			return append(l.out, token{tokenEOF, "end of file", l.line}), nil
-		}
-		if err := l.token(); err != nil {
-			return nil, err
-		}
+		var t token
+		t, text = nextToken(text, line)
+		out = append(out, t)
 	}
 }
 
-type lexer struct {
-	text string
-	pos  int
-	line int32
-	out  []token
-}
-
-// space skips white space and comments.
-func (l *lexer) space() error {
-	for l.pos < len(l.text) {
-		rest := l.text[l.pos:]
+// skipSpace removes white space and comments from the start of text.
+func skipSpace(text string, line int32) (string, int32) {
+	for text != "" {
 		switch {
-		case rest[0] == '\n':
-			l.line++
-			l.pos++
-		case rest[0] == ' ' || rest[0] == '\t' || rest[0] == '\r':
-			l.pos++
-		case strings.HasPrefix(rest, "//"):
-			n := strings.IndexByte(rest, '\n')
-			if n < 0 {
-				n = len(rest)
+		case text[0] == '\n':
+			line++
+			text = text[1:]
+		case text[0] == ' ' || text[0] == '\t' || text[0] == '\r':
+			text = text[1:]
+		case strings.HasPrefix(text, "//"):
+			text = text[len(before(text, "\n")):]
+		case strings.HasPrefix(text, "/*"):
+			comment, rest, ok := strings.Cut(text[2:], "*/")
+			if !ok {
+				refuse(line, "a comment does not end")
 			}
-			l.pos += n
-		case strings.HasPrefix(rest, "/*"):
-			n := strings.Index(rest[2:], "*/")
-			if n < 0 {
-				return errorAt(l.line, "a comment does not end")
-			}
-			l.line += int32(strings.Count(rest[:n+4], "\n"))
-			l.pos += n + 4
-		case rest[0] == 0 && strings.Trim(rest, "\x00") == "": // the end of a C string
-			l.pos = len(l.text)
+			line += int32(strings.Count(comment, "\n"))
+			text = rest
+		case text[0] == 0 && strings.Trim(text, "\x00") == "": // the end of a C string
+			return "", line
 		default:
-			return nil
+			return text, line
 		}
 	}
-	return nil
+	return text, line
 }
 
-func (l *lexer) token() error {
-	start, c := l.pos, l.text[l.pos]
-	switch {
-	case isDigit(c):
-		l.number()
-		l.emit(tokenNumber, l.text[start:l.pos])
+// nextToken is the token that text begins with, and the text behind it.
+func nextToken(text string, line int32) (token, string) {
+	switch c := text[0]; {
 	case c == '"':
-		n := strings.IndexAny(l.text[start+1:], "\"\n")
-		if n < 0 || l.text[start+1+n] == '\n' {
-			return errorAt(l.line, "a string does not end")
+		s := before(text[1:], "\"\n")
+		if rest := text[1+len(s):]; rest == "" || rest[0] == '\n' {
+			refuse(line, "a string does not end")
 		}
-		l.pos = start + n + 2
-		l.emit(tokenString, l.text[start+1:start+1+n])
+		return token{tokenString, s, line}, text[len(s)+2:]
+	case isDigit(c):
+		n := numberLen(text)
+		return token{tokenNumber, text[:n], line}, text[n:]
 	case isWord(c):
-		l.word()
-		l.emit(tokenWord, l.text[start:l.pos])
-	case strings.IndexByte("()[]{}<>,;:=+-|!@~*/&^?", c) >= 0:
-		l.pos++
-		l.emit(tokenPunct, l.text[start:l.pos])
-	default:
-		return errorAt(l.line, "unexpected character %q", c)
+		n := wordLen(text)
+		return token{tokenWord, text[:n], line}, text[n:]
+	case strings.IndexByte("()[]{}<>,;:=+-|!@~*/&^?", c) < 0:
+		refuse(line, "unexpected character %q", c)
 	}
-	return nil
+	return token{tokenPunct, text[:1], line}, text[1:]
 }
 
-func (l *lexer) emit(kind tokenKind, text string) { l.out = append(l.out, token{kind, text, l.line}) }
+// before is text up to the first of the characters, or all of it.
+func before(text, chars string) string {
+	if n := strings.IndexAny(text, chars); n >= 0 {
+		return text[:n]
+	}
+	return text
+}
 
-// number moves behind a number. Only a decimal number can have a sign in it, after its e.
-func (l *lexer) number() {
-	start := l.pos
-	for l.pos < len(l.text) {
-		c := l.text[l.pos]
-		sign := (c == '+' || c == '-') && l.pos > start && (l.text[l.pos-1]|0x20) == 'e' &&
-			isDecimal(l.text[start:l.pos-1])
+// numberLen is the length of a number. Only a decimal one can have a sign in it, after its e.
+func numberLen(s string) int {
+	for i := range len(s) {
+		c := s[i]
+		sign := (c == '+' || c == '-') && s[i-1]|0x20 == 'e' && isDecimal(s[:i-1])
 		if !isDigit(c) && !isLetter(c) && c != '.' && !sign {
-			return
+			return i
 		}
-		l.pos++
 	}
+	return len(s)
 }
 
-// word moves behind a word; two colons belong to it (.L2::128B), one ends it.
-func (l *lexer) word() {
-	for l.pos < len(l.text) {
-		if strings.HasPrefix(l.text[l.pos:], "::") {
-			l.pos += 2
-		} else if c := l.text[l.pos]; isWord(c) || isDigit(c) {
-			l.pos++
-		} else {
-			return
+// wordLen is the length of a word; two colons belong to it (.L2::128B), one ends it.
+func wordLen(s string) int {
+	n := 0
+	for n < len(s) {
+		switch {
+		case isWord(s[n]) || isDigit(s[n]):
+			n++
+		case strings.HasPrefix(s[n:], "::"):
+			n += 2
+		default:
+			return n
 		}
 	}
+	return n
 }
 
 func isDigit(c byte) bool  { return '0' <= c && c <= '9' }

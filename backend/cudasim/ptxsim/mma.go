@@ -21,63 +21,41 @@ var mmaShapes = map[string]mmaShape{
 
 // mma decodes mma.sync of float64, and of bytes into int32. Its registers are in x.lanes (d) and
 // x.from (a, b and c).
-func (d *decoder) mma() error {
+func (d *decoder) mma() {
 	shape := d.oneOf("m8n8k4", "m16n8k4", "m16n8k8", "m16n8k16", "m16n8k32")
 	s, t, mods := mmaShapes[shape], f64, []string{"sync", "aligned", "row", "col", "f64", "f64", "f64", "f64"}
 	if s.bytes {
 		t, mods = b32, append(mods[:4], "s32", "s32")
 		for i := range 2 {
 			at := slices.IndexFunc(d.mods, func(m string) bool { return m == "s8" || m == "u8" })
-			if at < 0 {
-				return d.unknown()
-			}
-			if d.mods[at] == "s8" {
-				s.signs |= 1 << i
-			}
+			d.require(at >= 0)
+			s.signs |= int64(flag(d.mods[at] == "s8")) << i
 			d.mods = slices.Delete(d.mods, at, at+1)
 		}
-	}
-	for _, mod := range mods {
-		if !d.take(mod) {
-			return d.unknown()
-		}
-	}
-	if !s.bytes {
+	} else {
 		d.take("rn")
 	}
-	if shape == "" {
-		return d.unknown()
+	for _, mod := range mods {
+		d.require(d.take(mod))
 	}
-	if err := d.needs(s.arch); err != nil {
-		return err
-	}
-	if err := d.args(4); err != nil {
-		return err
-	}
+	d.require(shape != "")
+	d.needs(s.arch)
+	d.args(4)
 	x := &extra{warp: warpOp{name: "mma", shape: s, members: d.constant(mask(32))}}
 	for i, n := range []int{s.m / 4, s.m * s.k / 32, s.k / 4, s.m / 4} {
 		a := d.stmt.args[i]
 		if a.kind != operandList || len(a.list) != n {
-			return d.errorf("operand %d of mma.%s needs %d registers in braces", i+1, shape, n)
+			d.refuse("operand %d of mma.%s needs %d registers in braces", i+1, shape, n)
 		}
 		for _, e := range a.list {
 			if i == 0 {
-				r, err := d.destination(e, t)
-				if err != nil {
-					return err
-				}
-				x.lanes = append(x.lanes, r.index)
-				continue
+				x.lanes = append(x.lanes, d.destination(e, t).index)
+			} else {
+				x.from = append(x.from, d.source(e, t))
 			}
-			r, err := d.source(e, t)
-			if err != nil {
-				return err
-			}
-			x.from = append(x.from, r)
 		}
 	}
 	d.emit(inst{kind: kindWarp, x: x})
-	return nil
 }
 
 // multiply runs mma for a whole warp. Each element of the result is a chain of fma from c, by

@@ -59,20 +59,14 @@ const maxConst = 64 << 10
 // Load parses and decodes PTX, which is for the device's architecture or an older one, and
 // allocates its variables. Its errors are *ParseError, with the line, or ErrOutOfMemory.
 func (d *Device) Load(ptx []byte) (*Module, error) {
-	tree, err := parse(string(ptx))
-	if err != nil {
+	m := &Module{dev: d, codes: map[string]*code{}, vars: map[string]*variable{}}
+	var tree *moduleTree
+	if err := reading(func() { tree = parse(string(ptx)) }); err != nil {
 		return nil, err
-	}
-	if archOf(tree.target) > d.config.Arch {
-		return nil, errorAt(tree.targetLine, "the module is for %s, and the device is sm_%d", tree.target,
-			d.config.Arch)
-	}
-	m := &Module{
-		dev: d, target: tree.target, files: tree.files, codes: map[string]*code{}, vars: map[string]*variable{},
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if err := m.load(tree); err != nil {
+	if err := reading(func() { m.load(tree) }); err != nil {
 		m.free()
 		return nil, err
 	}
@@ -80,104 +74,91 @@ func (d *Device) Load(ptx []byte) (*Module, error) {
 }
 
 // load fills m in, with the device's memory locked.
-func (m *Module) load(tree *moduleTree) error {
+func (m *Module) load(tree *moduleTree) {
+	m.target, m.files = tree.target, tree.files
+	if archOf(m.target) > m.dev.config.Arch {
+		refuse(tree.targetLine, "the module is for %s, and the device is sm_%d", m.target, m.dev.config.Arch)
+	}
 	constants := int64(0)
 	for _, v := range tree.vars {
-		if err := m.declare(v); err != nil {
-			return err
-		}
+		m.declare(v)
 		if v.space == "const" {
 			if constants += v.size; constants > maxConst {
-				return errorAt(v.line, "%d bytes of .const; a module can have %d", constants, maxConst)
+				refuse(v.line, "%d bytes of .const; a module can have %d", constants, maxConst)
 			}
 		}
 	}
 	for _, f := range tree.funcs {
-		if err := m.signature(f); err != nil {
-			return err
-		}
+		m.signature(f)
 	}
 	// a kernel's shared variables come behind those of the functions that it may call
 	for _, entries := range []bool{false, true} {
 		for _, f := range tree.funcs {
-			if f.extern || f.entry != entries {
-				continue
-			}
-			if err := decode(m, f, m.codes[f.name]); err != nil {
-				return err
+			if !f.extern && f.entry == entries {
+				decode(m, f, m.codes[f.name])
 			}
 		}
 	}
 	m.link()
 	for _, v := range m.vars {
-		if err := m.initialise(v); err != nil {
-			return err
-		}
+		m.initialise(v)
 	}
-	return nil
 }
 
 // declare gives a variable of module level its address. A prototype and its definition are one
 // variable.
-func (m *Module) declare(v *varDecl) error {
+func (m *Module) declare(v *varDecl) {
 	if old := m.vars[v.name]; old != nil {
 		if !old.decl.extern && !v.extern || old.decl.space != v.space {
-			return errorAt(v.line, "%s is declared twice", v.name)
+			refuse(v.line, "%s is declared twice", v.name)
 		}
 		if v.extern {
-			return nil
+			return
 		}
 	}
-	x, err := m.newVariable(v, &m.shared)
-	m.vars[v.name] = x
-	return err
+	m.vars[v.name] = m.newVariable(v, &m.shared)
 }
 
 // newVariable gives a variable its address: a shared one in the layout, others in device memory.
-func (m *Module) newVariable(v *varDecl, layout *sharedLayout) (*variable, error) {
+func (m *Module) newVariable(v *varDecl, layout *sharedLayout) *variable {
 	x := &variable{decl: v}
 	switch v.space {
 	case "shared":
 		x.space = spaceShared
 		if len(v.init) > 0 {
-			return nil, errorAt(v.line, "%s is shared and has an initialiser", v.name)
+			refuse(v.line, "%s is shared and has an initialiser", v.name)
 		}
-		if v.extern { // its address is known only when the kernel is: see decoder.address
-			return x, nil
+		if !v.extern { // else its address is known only when the kernel is: see decoder.address
+			x.addr = uint64(layout.place(v))
 		}
-		at, err := layout.place(v)
-		if err != nil {
-			return nil, err
-		}
-		x.addr = uint64(at)
 	case "global", "const":
 		x.space = spaceGlobal
 		if v.extern {
-			return nil, errorAt(v.line, "%s is .extern: other modules are not simulated", v.name)
+			refuse(v.line, "%s is .extern: other modules are not simulated", v.name)
 		}
 		a, err := m.dev.alloc(uint64(max(v.size, 1)))
 		if err != nil {
-			return nil, err
+			panic(stop{err})
 		}
 		a.owned = true
 		a.complete.Store(true)
 		m.allocs = append(m.allocs, a)
 		x.addr = a.addr
 	default:
-		return nil, errorAt(v.line, "%s is in .%s, which is not for module level", v.name, v.space)
+		refuse(v.line, "%s is in .%s, which is not for module level", v.name, v.space)
 	}
-	return x, nil
+	return x
 }
 
 // initialise writes a variable's initial value.
-func (m *Module) initialise(v *variable) error {
+func (m *Module) initialise(v *variable) {
 	if len(v.decl.init) == 0 {
-		return nil
+		return
 	}
 	a, _ := m.dev.mem.find(v.addr, 0)
 	t := v.decl.typ
 	if int64(len(v.decl.init)*t.size()) > v.decl.size {
-		return errorAt(v.decl.line, "%s has %d initial values, too many for %d bytes", v.decl.name, len(v.decl.init),
+		refuse(v.decl.line, "%s has %d initial values, too many for %d bytes", v.decl.name, len(v.decl.init),
 			v.decl.size)
 	}
 	for i, e := range v.decl.init {
@@ -185,30 +166,29 @@ func (m *Module) initialise(v *variable) error {
 		if e.symbol != "" {
 			target := m.vars[e.symbol]
 			if target == nil || target.space != spaceGlobal {
-				return errorAt(v.decl.line, "%s is initialised with the address of %s, which is no global variable",
+				refuse(v.decl.line, "%s is initialised with the address of %s, which is no global variable",
 					v.decl.name, e.symbol)
 			}
 			bits, ok = target.addr+e.value.bits, t.bits == 64 && t.class != float
 		}
 		if !ok {
-			return errorAt(v.decl.line, "an initial value of %s is not a %s", v.decl.name, t)
+			refuse(v.decl.line, "an initial value of %s is not a %s", v.decl.name, t)
 		}
 		var b [8]byte
 		binary.LittleEndian.PutUint64(b[:], bits)
 		copy(a.mem[i*t.size():], b[:t.size()])
 	}
-	return nil
 }
 
 // signature enters a function with its parameters. A prototype may come before or after the
 // function.
-func (m *Module) signature(f *funcTree) error {
+func (m *Module) signature(f *funcTree) {
 	if old := m.codes[f.name]; old != nil {
 		if old.defined && !f.extern {
-			return errorAt(f.line, "function %s is defined twice", f.name)
+			refuse(f.line, "function %s is defined twice", f.name)
 		}
 		if f.extern {
-			return nil
+			return
 		}
 	}
 	c := &code{name: f.name, line: f.line, entry: f.entry, defined: !f.extern, reqntid: f.reqntid, maxntid: f.maxntid}
@@ -219,14 +199,13 @@ func (m *Module) signature(f *funcTree) error {
 		c.results = append(c.results, c.layOut(v))
 	}
 	if f.entry && c.paramSize > maxParams {
-		return errorAt(f.line, "%s has %d bytes of parameters; a kernel can have %d", f.name, c.paramSize, maxParams)
+		refuse(f.line, "%s has %d bytes of parameters; a kernel can have %d", f.name, c.paramSize, maxParams)
 	}
 	c.formalSize = c.paramSize
 	m.codes[f.name] = c
 	if f.entry && !f.extern {
 		m.entries = append(m.entries, f.name)
 	}
-	return nil
 }
 
 const maxParams = 32764
@@ -315,9 +294,6 @@ func archOf(target string) int {
 	n, _ := strconv.Atoi(strings.TrimRight(strings.TrimPrefix(target, "sm_"), "af"))
 	return n
 }
-
-// Target is the architecture of the .target directive, such as sm_75.
-func (m *Module) Target() string { return m.target }
 
 // Global is the address and size of a variable in .global or .const.
 func (m *Module) Global(name string) (addr, size uint64, err error) {

@@ -1,6 +1,7 @@
 package ptxsim
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -11,29 +12,24 @@ const (
 )
 
 // parse makes the tree of a PTX module.
-func parse(text string) (*moduleTree, error) {
-	toks, err := lex(text)
-	if err != nil {
-		return nil, err
-	}
-	p := &parser{toks: toks, mod: &moduleTree{files: map[int32]string{}}}
+func parse(text string) *moduleTree {
+	p := &parser{toks: lex(text), mod: &moduleTree{files: map[int32]string{}}}
 	for p.peek().kind != tokenEOF {
-		if err := p.module(); err != nil {
-			return nil, err
-		}
+		p.module()
 	}
 	if p.mod.target == "" {
-		return nil, errorAt(p.peek().line, "no .target: this is not a PTX module")
+		refuse(p.peek().line, "no .target: this is not a PTX module")
 	}
-	return p.mod, nil
+	return p.mod
 }
 
 type parser struct {
-	toks []token // ends with tokenEOF, which next never passes
-	pos  int
-	mod  *moduleTree
-	loc  *location
-	locs map[location]*location // of the function so far, by place
+	toks  []token // ends with tokenEOF, which next never passes
+	pos   int
+	depth int // of nesting
+	mod   *moduleTree
+	loc   *location
+	locs  map[location]*location // of the function so far, by place
 }
 
 func (p *parser) peek() token { return p.toks[p.pos] }
@@ -46,249 +42,219 @@ func (p *parser) next() token {
 	return t
 }
 
+// is reports whether the next token is text.
+func (p *parser) is(text string) bool {
+	t := p.peek()
+	return t.text == text && t.kind != tokenString && t.kind != tokenEOF
+}
+
 // accept moves behind the next token if it is text.
 func (p *parser) accept(text string) bool {
-	t := p.peek()
-	if t.text != text || t.kind == tokenString || t.kind == tokenEOF {
-		return false
+	found := p.is(text)
+	if found {
+		p.pos++
 	}
-	p.pos++
-	return true
+	return found
 }
 
-func (p *parser) expect(text string) error {
-	if !p.accept(text) {
-		return errorAt(p.peek().line, "expected %q, found %q", text, p.peek().text)
+// oneOf moves behind the next token if it is one of texts, and gives it; "" otherwise.
+func (p *parser) oneOf(texts ...string) string {
+	if i := slices.IndexFunc(texts, p.accept); i >= 0 {
+		return texts[i]
 	}
-	return nil
+	return ""
 }
 
-func (p *parser) word(what string) (string, error) {
-	if t := p.peek(); t.kind != tokenWord {
-		return "", errorAt(t.line, "expected %s, found %q", what, t.text)
+func (p *parser) expect(text string) {
+	if t := p.peek(); !p.accept(text) {
+		refuse(t.line, "expected %q, found %q", text, t.text)
 	}
-	return p.next().text, nil
 }
+
+// take is the text of the next token, which must be of this kind.
+func (p *parser) take(kind tokenKind, what string) string {
+	t := p.next()
+	if t.kind != kind {
+		refuse(t.line, "expected %s, found %q", what, t.text)
+	}
+	return t.text
+}
+
+func (p *parser) word(what string) string { return p.take(tokenWord, what) }
 
 // integer is a decimal, octal, hexadecimal or binary number, with an optional minus.
-func (p *parser) integer(what string) (int64, error) {
+func (p *parser) integer(what string) int64 {
 	neg := p.accept("-")
-	t := p.next()
-	v, ok := parseInt(t.text)
-	if t.kind != tokenNumber || !ok {
-		return 0, errorAt(t.line, "expected %s, found %q", what, t.text)
+	t := p.peek()
+	v, ok := parseInt(p.take(tokenNumber, what))
+	if !ok {
+		refuse(t.line, "expected %s, found %q", what, t.text)
 	}
 	if neg {
 		v = -v
 	}
-	return int64(v), nil
+	return int64(v)
 }
 
 // small is a number from 0 to limit.
-func (p *parser) small(what string, limit int64) (int, error) {
+func (p *parser) small(what string, limit int64) int {
 	line := p.peek().line
-	v, err := p.integer(what)
-	if err == nil && (v < 0 || v > limit) {
-		err = errorAt(line, "%s of %d is not between 0 and %d", what, v, limit)
+	v := p.integer(what)
+	if v < 0 || v > limit {
+		refuse(line, "%s of %d is not between 0 and %d", what, v, limit)
 	}
-	return int(v), err
+	return int(v)
+}
+
+// list parses items with commas between them, up to end.
+func (p *parser) list(end string, item func()) {
+	if p.accept(end) {
+		return
+	}
+	item()
+	for p.accept(",") {
+		item()
+	}
+	p.expect(end)
+}
+
+// nested parses what may hold others of its kind.
+func (p *parser) nested(what string, f func()) {
+	if p.depth++; p.depth > maxNesting {
+		refuse(p.peek().line, "%s are nested too deeply", what)
+	}
+	f()
+	p.depth--
 }
 
 // module parses one directive at module level.
-func (p *parser) module() error {
-	t := p.peek()
+func (p *parser) module() {
 	extern := false
 	for {
-		switch p.peek().text {
-		case ".extern":
-			extern = true
-			fallthrough
-		case ".visible", ".weak", ".common", ".internal":
-			p.next()
-			continue
+		linking := p.oneOf(".extern", ".visible", ".weak", ".common", ".internal")
+		if linking == "" {
+			break
 		}
-		break
+		extern = extern || linking == ".extern"
 	}
-	switch d := p.peek(); d.text {
-	case ".version", ".address_size":
-		p.next()
-		if v := p.next(); v.kind != tokenNumber {
-			return errorAt(v.line, "expected a number after %s, found %q", d.text, v.text)
-		} else if d.text == ".address_size" && v.text != "64" {
-			return errorAt(v.line, "addresses of %s bits: only 64 are simulated", v.text)
+	d := p.next()
+	switch d.text {
+	case ".version":
+		p.take(tokenNumber, "a number after .version")
+	case ".address_size":
+		if bits := p.take(tokenNumber, "a number after .address_size"); bits != "64" {
+			refuse(d.line, "addresses of %s bits: only 64 are simulated", bits)
 		}
-		return nil
-	case ".target":
-		p.next()
-		return p.target()
+	case ".target": // sm_75, debug
+		p.mod.targetLine = p.peek().line
+		p.mod.target = p.word("a target")
+		for p.accept(",") {
+			p.word("a target option")
+		}
 	case ".file":
-		p.next()
-		return p.file()
+		p.file()
 	case ".section":
-		p.next()
-		return p.section()
+		p.section()
 	case ".pragma":
-		p.next()
-		return p.pragma()
+		p.pragma()
 	case ".entry", ".func":
-		p.next()
-		return p.function(d.text == ".entry", extern)
+		p.function(d.text == ".entry", extern)
 	case ".global", ".const", ".shared", ".local":
-		p.next()
-		vars, err := p.variables(d.text[1:], extern)
-		p.mod.vars = append(p.mod.vars, vars...)
-		return err
+		p.mod.vars = append(p.mod.vars, p.variables(d.text[1:], extern)...)
+	default:
+		refuse(d.line, "unknown directive %q", d.text)
 	}
-	return errorAt(t.line, "unknown directive %q", p.peek().text)
-}
-
-// target parses "sm_75, debug".
-func (p *parser) target() error {
-	line := p.peek().line
-	name, err := p.word("a target")
-	if err != nil {
-		return err
-	}
-	p.mod.target, p.mod.targetLine = name, line
-	for p.accept(",") {
-		if _, err := p.word("a target option"); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // file parses: number "name" [, time, size].
-func (p *parser) file() error {
-	n, err := p.small("file number", 1<<30)
-	if err != nil {
-		return err
-	}
-	t := p.next()
-	if t.kind != tokenString {
-		return errorAt(t.line, "expected a file name, found %q", t.text)
-	}
-	p.mod.files[int32(n)] = t.text
+func (p *parser) file() {
+	n := p.small("file number", 1<<30)
+	p.mod.files[int32(n)] = p.take(tokenString, "a file name")
 	for p.accept(",") {
-		if _, err := p.integer("a number"); err != nil {
-			return err
-		}
+		p.integer("a number")
 	}
-	return nil
 }
 
 // section skips a section of debugging information.
-func (p *parser) section() error {
-	if _, err := p.word("a section name"); err != nil {
-		return err
-	}
-	if err := p.expect("{"); err != nil {
-		return err
-	}
+func (p *parser) section() {
+	p.word("a section name")
+	p.expect("{")
 	for depth := 1; depth > 0; {
-		switch t := p.next(); {
-		case t.kind == tokenEOF:
-			return errorAt(t.line, "a section does not end")
-		case t.kind == tokenPunct && t.text == "{":
+		switch {
+		case p.accept("{"):
 			depth++
-		case t.kind == tokenPunct && t.text == "}":
+		case p.accept("}"):
 			depth--
+		case p.next().kind == tokenEOF:
+			refuse(p.peek().line, "a section does not end")
 		}
 	}
-	return nil
 }
 
-func (p *parser) pragma() error {
-	for {
-		if t := p.next(); t.kind != tokenString {
-			return errorAt(t.line, "expected a string, found %q", t.text)
-		}
-		if !p.accept(",") {
-			return p.expect(";")
-		}
-	}
-}
+func (p *parser) pragma() { p.list(";", func() { p.take(tokenString, "a string") }) }
 
 // variables parses what follows .global and the like, to the semicolon: [.align n] [.v4] .type name
 // [dimensions] [= value], ...
-func (p *parser) variables(space string, extern bool) ([]*varDecl, error) {
+func (p *parser) variables(space string, extern bool) (out []*varDecl) {
 	base := varDecl{line: p.peek().line, space: space, extern: extern}
-	lanes, err := p.varType(&base)
-	if err != nil {
-		return nil, err
-	}
-	var out []*varDecl
-	for {
+	lanes := p.varType(&base)
+	p.list(";", func() {
 		v := base
-		if err := p.declarator(&v, lanes); err != nil {
-			return nil, err
-		}
+		p.declarator(&v, lanes)
 		out = append(out, &v)
-		if !p.accept(",") {
-			return out, p.expect(";")
-		}
-	}
+	})
+	return out
 }
 
 // varType parses the attributes and the type of a declaration, and gives the elements of a vector.
-func (p *parser) varType(v *varDecl) (lanes int64, err error) {
+func (p *parser) varType(v *varDecl) (lanes int64) {
 	lanes = 1
 	for {
-		t := p.peek()
+		t := p.next()
 		switch t.text {
 		case ".align":
-			p.next()
-			if v.align, err = p.alignment(); err != nil {
-				return 0, err
-			}
+			v.align = p.alignment()
 			continue
 		case ".v2", ".v4":
-			p.next()
 			lanes = int64(t.text[2] - '0')
 			continue
 		}
 		ty, ok := types[strings.TrimPrefix(t.text, ".")]
 		if !ok || t.text[0] != '.' {
-			return 0, errorAt(t.line, "expected a type, found %q", t.text)
+			refuse(t.line, "expected a type, found %q", t.text)
 		}
-		p.next()
 		v.typ = ty
 		if v.align == 0 {
 			v.align = max(1, ty.size()*int(lanes))
 		}
-		return lanes, nil
+		return lanes
 	}
 }
 
-func (p *parser) alignment() (int, error) {
+func (p *parser) alignment() int {
 	line := p.peek().line
-	n, err := p.small("alignment", 1<<16)
-	if err == nil && (n == 0 || n&(n-1) != 0) {
-		err = errorAt(line, "an alignment of %d is not a power of two", n)
+	n := p.small("alignment", 1<<16)
+	if n == 0 || n&(n-1) != 0 {
+		refuse(line, "an alignment of %d is not a power of two", n)
 	}
-	return n, err
+	return n
 }
 
 // declarator parses a name with its register count, dimensions and initialiser.
-func (p *parser) declarator(v *varDecl, lanes int64) (err error) {
+func (p *parser) declarator(v *varDecl, lanes int64) {
 	v.line = p.peek().line
-	if v.name, err = p.word("a name"); err != nil {
-		return err
-	}
-	if v.space == "reg" {
-		if lanes > 1 {
-			return errorAt(v.line, "registers that are vectors are not simulated")
-		}
+	v.name = p.word("a name")
+	switch {
+	case v.space == "reg" && lanes > 1:
+		refuse(v.line, "registers that are vectors are not simulated")
+	case v.space == "reg":
 		if p.accept("<") {
-			if v.count, err = p.small("number of registers", maxRegs); err != nil {
-				return err
-			}
-			return p.expect(">")
+			v.count = p.small("number of registers", maxRegs)
+			p.expect(">")
 		}
-		return nil
-	}
-	if v.typ.class == pred {
-		return errorAt(v.line, "%s is a predicate in .%s: predicates are registers", v.name, v.space)
+		return
+	case v.typ.class == pred:
+		refuse(v.line, "%s is a predicate in .%s: predicates are registers", v.name, v.space)
 	}
 	v.size = lanes * int64(v.typ.size())
 	open := false
@@ -297,95 +263,60 @@ func (p *parser) declarator(v *varDecl, lanes int64) (err error) {
 			open = true
 			continue
 		}
-		n, err := p.small("dimension", maxVariable)
-		if err != nil {
-			return err
+		if v.size *= int64(p.small("dimension", maxVariable)); v.size > maxVariable {
+			refuse(v.line, "%s is larger than %d bytes", v.name, maxVariable)
 		}
-		if v.size *= int64(n); v.size > maxVariable {
-			return errorAt(v.line, "%s is larger than %d bytes", v.name, maxVariable)
-		}
-		if err := p.expect("]"); err != nil {
-			return err
-		}
+		p.expect("]")
 	}
 	if p.accept("=") {
-		if v.init, err = p.initialiser(nil, 0); err != nil {
-			return err
-		}
+		p.initialiser(&v.init)
 	}
 	if open {
 		v.size = int64(len(v.init)) * int64(v.typ.size())
 	}
-	return nil
 }
 
 // initialiser parses a value, or values in braces, which may be nested.
-func (p *parser) initialiser(out []initValue, depth int) ([]initValue, error) {
-	if depth > maxNesting {
-		return nil, errorAt(p.peek().line, "braces are nested too deeply")
-	}
+func (p *parser) initialiser(out *[]initValue) {
 	if !p.accept("{") {
-		v, err := p.initValue()
-		return append(out, v), err
+		*out = append(*out, p.initValue())
+		return
 	}
-	if p.accept("}") {
-		return out, nil
-	}
-	for {
-		var err error
-		if out, err = p.initialiser(out, depth+1); err != nil {
-			return nil, err
-		}
-		if !p.accept(",") {
-			return out, p.expect("}")
-		}
-	}
+	p.nested("braces", func() {
+		p.list("}", func() { p.initialiser(out) })
+	})
 }
 
 // initValue parses a number, symbol, symbol+n or generic(symbol)+n.
-func (p *parser) initValue() (initValue, error) {
-	if t := p.peek(); t.kind != tokenWord {
-		l, err := p.literal()
-		return initValue{value: l}, err
+func (p *parser) initValue() initValue {
+	if p.peek().kind != tokenWord {
+		return initValue{value: p.literal()}
 	}
-	name := p.next().text
+	name := p.word("a symbol")
 	if name == "generic" && p.accept("(") {
-		var err error
-		if name, err = p.word("a symbol"); err != nil {
-			return initValue{}, err
-		}
-		if err := p.expect(")"); err != nil {
-			return initValue{}, err
-		}
+		name = p.word("a symbol")
+		p.expect(")")
 	}
-	offset, err := p.offset()
-	return initValue{symbol: name, value: literal{bits: uint64(offset)}}, err
+	return initValue{symbol: name, value: literal{bits: uint64(p.offset())}}
 }
 
 // offset parses an optional +n, -n or +-n.
-func (p *parser) offset() (int64, error) {
-	switch p.peek().text {
-	case "+":
-		p.next()
-		return p.integer("an offset")
-	case "-":
+func (p *parser) offset() int64 {
+	if p.accept("+") || p.is("-") {
 		return p.integer("an offset")
 	}
-	return 0, nil
+	return 0
 }
 
-func (p *parser) literal() (literal, error) {
-	neg := p.accept("-")
-	if !neg {
-		p.accept("+")
+func (p *parser) literal() literal {
+	sign := p.oneOf("-", "+")
+	t := p.peek()
+	l, ok := parseLiteral(p.take(tokenNumber, "a number"))
+	if !ok {
+		refuse(t.line, "expected a number, found %q", t.text)
 	}
-	t := p.next()
-	l, ok := parseLiteral(t.text)
-	if t.kind != tokenNumber || !ok {
-		return l, errorAt(t.line, "expected a number, found %q", t.text)
+	if sign == "-" {
+		return l.negate()
 	}
-	if neg {
-		l = l.negate()
-	}
-	return l, nil
+	return l
 }

@@ -3,8 +3,6 @@ package ptxsim
 import (
 	"math"
 	"math/big"
-
-	"github.com/tandem-gpu/tandem/internal/host"
 )
 
 // A rounding is the direction in which an inexact result is rounded.
@@ -53,179 +51,87 @@ func flush(x float32) float32 {
 }
 
 // saturate is x limited to 0 ... 1, with +0 for NaN.
-func saturate[F float32 | float64](x F) F {
+func saturate[F floating](x F) F {
 	if !(x > 0) {
 		return 0
 	}
 	return min(x, 1)
 }
 
-// direct32 rounds s+e to float32, where e is what s lacks of an exact sum and smaller than half its
-// last bit.
-func direct32(s, e float64, mode rounding) float32 {
-	f := float32(s)
-	d := s - float64(f) // exact where f is finite, and has the right sign where it is not
-	if d == 0 {
-		d = e
+type floating interface{ float32 | float64 }
+
+// The operations, rounded to nearest.
+
+func sum[F floating](a, b, _ F) F        { return a + b }
+func minus[F floating](a, b, _ F) F      { return a - b }
+func times[F floating](a, b, _ F) F      { return a * b }
+func over[F floating](a, b, _ F) F       { return a / b }
+func inverse[F floating](a, _, _ F) F    { return 1 / a }
+func squareRoot[F floating](a, _, _ F) F { return F(math.Sqrt(float64(a))) } // of float32, in twice the bits
+
+// An exactFunc sets z to the exact result for finite operands, or to so many bits of it that
+// rounding them gives the same. It may change its operands.
+type exactFunc func(z, a, b, c *big.Float)
+
+const (
+	exactBits    = 4400 // in which the sum of any product and any float64 is exact
+	quotientBits = 200
+)
+
+func exactSum(z, a, b, _ *big.Float)     { addExact(z, a, b) }
+func exactMinus(z, a, b, _ *big.Float)   { addExact(z, a, b.Neg(b)) }
+func exactTimes(z, a, b, _ *big.Float)   { z.Mul(a, b) }
+func exactFMA(z, a, b, c *big.Float)     { addExact(z, z.Mul(a, b), c) }
+func exactOver(z, a, b, _ *big.Float)    { z.SetPrec(quotientBits).Quo(a, b) }
+func exactInverse(z, a, _, _ *big.Float) { z.SetPrec(quotientBits).Quo(big.NewFloat(1), a) }
+func exactRoot(z, a, _, _ *big.Float)    { z.SetPrec(quotientBits).Sqrt(a) }
+
+// addExact sets z to x+y. A zero is -0 if both are, and under rounding down if one is.
+func addExact(z, x, y *big.Float) {
+	negative := x.Signbit() && y.Signbit() || z.Mode() == big.ToNegativeInf && x.Signbit() != y.Signbit()
+	z.Add(x, y)
+	if z.Sign() == 0 && z.Signbit() != negative {
+		z.Neg(z)
 	}
-	switch {
-	case mode == towardZero && (s > 0 || s == 0 && e > 0), mode == down:
-		if d < 0 {
-			return math.Nextafter32(f, float32(math.Inf(-1)))
-		}
-	default:
-		if d > 0 {
-			return math.Nextafter32(f, float32(math.Inf(1)))
-		}
-	}
-	return f
 }
 
-// fma32 is a*b + c, rounded once.
-func fma32(mode rounding) func(a, b, c float32) float32 {
+// inMode is the function near, which rounds to nearest, with another rounding.
+func inMode[F floating](mode rounding, near func(a, b, c F) F, exact exactFunc) func(a, b, c F) F {
 	if mode == nearest {
-		return host.FMA32
+		return near
 	}
-	return func(a, b, c float32) float32 {
-		p, d := float64(a)*float64(b), float64(c) // the product is exact
-		s := p + d
-		if math.IsInf(s, 0) || math.IsNaN(s) {
-			return float32(s)
+	return func(a, b, c F) F {
+		v := near(a, b, c)
+		if v != v || !isFinite(a) || !isFinite(b) || !isFinite(c) {
+			return v
 		}
-		t := s - p
-		e := (p - (s - t)) + (d - t) // Knuth's two-sum: s+e is the exact sum
-		if s == 0 && e == 0 {
-			return zeroSum(float32(p), c, mode)
+		z := new(big.Float).SetPrec(exactBits)
+		if mode == down {
+			z.SetMode(big.ToNegativeInf)
 		}
-		return direct32(s, e, mode)
+		exact(z, big.NewFloat(float64(a)), big.NewFloat(float64(b)), big.NewFloat(float64(c)))
+		return round[F](z, mode)
 	}
 }
 
-// zeroSum is a sum that is exactly zero: -0 if both operands are, and under rounding down if one of
-// them is negative.
-func zeroSum(a, b float32, mode rounding) float32 {
-	if math.Signbit(float64(a)) && math.Signbit(float64(b)) || mode == down &&
-		math.Signbit(float64(a)) != math.Signbit(float64(b)) {
-		return float32(math.Copysign(0, -1))
-	}
-	return 0
-}
+func isFinite[F floating](x F) bool { return x-x == 0 }
 
-func add32(mode rounding) func(a, b, _ float32) float32 {
-	if mode == nearest {
-		return func(a, b, _ float32) float32 { return a + b }
-	}
-	f := fma32(mode)
-	return func(a, b, _ float32) float32 { return f(a, 1, b) }
-}
-
-func mul32(mode rounding) func(a, b, _ float32) float32 {
-	return func(a, b, _ float32) float32 {
-		if p := float64(a) * float64(b); mode != nearest && p != 0 && !math.IsInf(p, 0) {
-			return direct32(p, 0, mode)
-		}
-		return a * b
-	}
-}
-
-// div32 is a/b. Rounding a float64 quotient again is exact in the nearest mode, where a float32
-// division does it; in the others the quotient of big numbers is used.
-func div32(mode rounding) func(a, b, _ float32) float32 {
-	return func(a, b, _ float32) float32 {
-		if q := a / b; mode == nearest || !isFinite(float64(a)) || !isFinite(float64(b)) || a == 0 || b == 0 {
-			return q
-		}
-		return round32(new(big.Float).SetPrec(200).Quo(big.NewFloat(float64(a)), big.NewFloat(float64(b))), mode)
-	}
-}
-
-func sqrt32(mode rounding) func(a, _, _ float32) float32 {
-	return func(a, _, _ float32) float32 {
-		if mode == nearest || !(a > 0) || !isFinite(float64(a)) {
-			// a float64 has more than twice the bits, so that rounding twice is harmless
-			return float32(math.Sqrt(float64(a)))
-		}
-		return round32(new(big.Float).SetPrec(200).Sqrt(big.NewFloat(float64(a))), mode)
-	}
-}
-
-func fma64(mode rounding) func(a, b, c float64) float64 {
-	return func(a, b, c float64) float64 {
-		s := math.FMA(a, b, c)
-		if mode == nearest || !isFinite(a) || !isFinite(b) || !isFinite(c) {
-			return s
-		}
-		x := new(big.Float).SetPrec(exact).SetFloat64(a)
-		x.Mul(x, big.NewFloat(b))
-		if sum := new(big.Float).SetPrec(exact).Add(x, big.NewFloat(c)); sum.Sign() != 0 {
-			return round64(sum, mode)
-		}
-		return float64(zeroSum(float32(math.Copysign(0, a*b)), float32(math.Copysign(0, c)), mode))
-	}
-}
-
-// exact is a precision, in bits, in which the sum of any product and any float64 is exact.
-const exact = 4400
-
-func add64(mode rounding) func(a, b, _ float64) float64 {
-	f := fma64(mode)
-	return func(a, b, _ float64) float64 {
-		if mode == nearest {
-			return a + b
-		}
-		return f(a, 1, b)
-	}
-}
-
-func mul64(mode rounding) func(a, b, _ float64) float64 {
-	return func(a, b, _ float64) float64 {
-		if mode == nearest || !isFinite(a) || !isFinite(b) || a == 0 || b == 0 {
-			return a * b
-		}
-		return round64(new(big.Float).SetPrec(exact).Mul(big.NewFloat(a), big.NewFloat(b)), mode)
-	}
-}
-
-func div64(mode rounding) func(a, b, _ float64) float64 {
-	return func(a, b, _ float64) float64 {
-		if mode == nearest || !isFinite(a) || !isFinite(b) || a == 0 || b == 0 {
-			return a / b
-		}
-		return round64(new(big.Float).SetPrec(200).Quo(big.NewFloat(a), big.NewFloat(b)), mode)
-	}
-}
-
-func sqrt64(mode rounding) func(a, _, _ float64) float64 {
-	return func(a, _, _ float64) float64 {
-		if mode == nearest || !(a > 0) || !isFinite(a) {
-			return math.Sqrt(a)
-		}
-		return round64(new(big.Float).SetPrec(200).Sqrt(big.NewFloat(a)), mode)
-	}
-}
-
-func isFinite(x float64) bool { return !math.IsInf(x, 0) && !math.IsNaN(x) }
-
-// round32 rounds a number that is not zero.
-func round32(x *big.Float, mode rounding) float32 {
-	f, acc := x.Float32()
-	if toward := correction(x, acc, mode); toward != 0 {
-		return math.Nextafter32(f, float32(math.Inf(toward)))
+// round rounds a number.
+func round[F floating](x *big.Float, mode rounding) (f F) {
+	switch p := any(&f).(type) {
+	case *float32:
+		near, acc := x.Float32()
+		*p = math.Nextafter32(near, float32(corrected(float64(near), x, acc, mode)))
+	case *float64:
+		near, acc := x.Float64()
+		*p = math.Nextafter(near, corrected(near, x, acc, mode))
 	}
 	return f
 }
 
-func round64(x *big.Float, mode rounding) float64 {
-	f, acc := x.Float64()
-	if toward := correction(x, acc, mode); toward != 0 {
-		return math.Nextafter(f, math.Inf(toward))
-	}
-	return f
-}
-
-// correction is the direction in which the nearest number to x, which lies on the side acc of it,
-// must move by one step; 0 for none.
-func correction(x *big.Float, acc big.Accuracy, mode rounding) int {
+// corrected is infinity in the direction in which the nearest number to x, which lies on the side
+// acc of it, must move by one step, and near itself if it need not.
+func corrected(near float64, x *big.Float, acc big.Accuracy, mode rounding) float64 {
 	if mode == towardZero {
 		mode = down
 		if x.Signbit() {
@@ -234,9 +140,9 @@ func correction(x *big.Float, acc big.Accuracy, mode rounding) int {
 	}
 	switch {
 	case mode == down && acc == big.Above:
-		return -1
+		return math.Inf(-1)
 	case mode == up && acc == big.Below:
-		return 1
+		return math.Inf(1)
 	}
-	return 0
+	return near
 }

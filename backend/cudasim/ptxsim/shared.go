@@ -39,9 +39,8 @@ const (
 	accessAtomic // reads and writes, or a volatile access: in no conflict with its like
 )
 
-// reset prepares for a new block with n bytes, which are filled if they may be read before they are
-// written: results never depend on the block that ran before.
-func (s *shared) reset(n int, fill bool) {
+// reset prepares for a new block with n bytes.
+func (s *shared) reset(n int) {
 	if cap(s.mem) < n {
 		words := (n + 3) / 4
 		*s = shared{
@@ -50,9 +49,6 @@ func (s *shared) reset(n int, fill bool) {
 	}
 	s.mem, s.valid = s.mem[:n], s.valid[:n]
 	clear(s.valid)
-	if fill {
-		poison(s.mem)
-	}
 	s.barrier()
 }
 
@@ -165,16 +161,16 @@ type sharedVar struct {
 const sharedGap = 16
 
 // place adds a variable.
-func (l *sharedLayout) place(v *varDecl) (offset int, err error) {
+func (l *sharedLayout) place(v *varDecl) (offset int) {
 	up := func(n int) int { return (n + v.align - 1) &^ (v.align - 1) }
 	offset = up(l.span)
 	if int64(offset)+v.size > maxVariable {
-		return 0, errorAt(v.line, "more than %d bytes of shared memory", maxVariable)
+		refuse(v.line, "more than %d bytes of shared memory", maxVariable)
 	}
 	l.vars = append(l.vars, sharedVar{v.name, offset, int(v.size)})
 	l.size = up(l.size) + int(v.size)
 	l.span = offset + int(v.size) + sharedGap
-	return offset, nil
+	return offset
 }
 
 // dynamic is where dynamic shared memory begins: behind the static.
@@ -206,14 +202,4 @@ func (s *shared) markGaps(l *sharedLayout) {
 			s.valid[j] = gapByte
 		}
 	}
-}
-
-// inGap reports whether an access with these marks touches a gap.
-func inGap(marks []byte) bool {
-	for _, m := range marks {
-		if m == gapByte {
-			return true
-		}
-	}
-	return false
 }

@@ -1,101 +1,50 @@
 package ptxsim
 
-// A special is a special register whose value does not change while a frame runs: it is kept in an
-// ordinary one.
-type special uint8
+// A special is the value of a special register that does not change while a frame runs: it is kept
+// in an ordinary one.
+type special func(g *cta, t *thread, f *frame) uint64
 
+// Not of PTX, so that no text can name them.
 const (
-	tidX special = iota
-	tidY
-	tidZ
-	ntidX
-	ntidY
-	ntidZ
-	ctaidX
-	ctaidY
-	ctaidZ
-	nctaidX
-	nctaidY
-	nctaidZ
-	laneID
-	warpID
-	warpCount
-	smID
-	smCount
-	gridID
-	laneMaskEQ
-	laneMaskLE
-	laneMaskLT
-	laneMaskGE
-	laneMaskGT
-	dynamicShared
-	totalShared
-	localBase   // not of PTX: the generic address of the frame's local memory
-	localAddr   // not of PTX: its address in .local
-	dynamicBase // not of PTX: the address of dynamic shared memory in .shared
+	localAddr   = "address in .local of the frame's local memory"
+	dynamicBase = "address in .shared of dynamic shared memory"
 )
 
-var specials = map[string]special{
-	"%tid.x": tidX, "%tid.y": tidY, "%tid.z": tidZ, "%ntid.x": ntidX, "%ntid.y": ntidY, "%ntid.z": ntidZ,
-	"%ctaid.x": ctaidX, "%ctaid.y": ctaidY, "%ctaid.z": ctaidZ, "%nctaid.x": nctaidX, "%nctaid.y": nctaidY,
-	"%nctaid.z": nctaidZ,
-	"%laneid":   laneID, "%warpid": warpID, "%nwarpid": warpCount, "%smid": smID, "%nsmid": smCount, "%gridid": gridID,
-	"%lanemask_eq": laneMaskEQ, "%lanemask_le": laneMaskLE, "%lanemask_lt": laneMaskLT, "%lanemask_ge": laneMaskGE,
-	"%lanemask_gt":       laneMaskGT,
-	"%dynamic_smem_size": dynamicShared, "%total_smem_size": totalShared,
-}
+// specials are the special registers by name.
+var specials = func() map[string]special {
+	m := map[string]special{
+		"%laneid":  func(_ *cta, t *thread, _ *frame) uint64 { return uint64(t.id % warpSize) },
+		"%warpid":  func(_ *cta, t *thread, _ *frame) uint64 { return uint64(t.id / warpSize) },
+		"%nwarpid": func(g *cta, _ *thread, _ *frame) uint64 { return uint64(g.dev.config.MaxThreads / warpSize) },
+		"%smid": func(g *cta, _ *thread, _ *frame) uint64 {
+			return uint64((g.pos[0] + g.pos[1] + g.pos[2]) % g.dev.config.Multiprocessors)
+		},
+		"%nsmid":             func(g *cta, _ *thread, _ *frame) uint64 { return uint64(g.dev.config.Multiprocessors) },
+		"%gridid":            func(*cta, *thread, *frame) uint64 { return 1 },
+		"%dynamic_smem_size": func(g *cta, _ *thread, _ *frame) uint64 { return uint64(g.launch.dynamic) },
+		"%total_smem_size": func(g *cta, _ *thread, _ *frame) uint64 {
+			return uint64(g.launch.code.shared.total(g.launch.dynamic))
+		},
+		localAddr:   func(_ *cta, _ *thread, f *frame) uint64 { return f.base },
+		dynamicBase: func(g *cta, _ *thread, _ *frame) uint64 { return uint64(g.launch.code.shared.dynamic()) },
+	}
+	for i, axis := range []string{".x", ".y", ".z"} {
+		m["%tid"+axis] = func(_ *cta, t *thread, _ *frame) uint64 { return uint64(t.pos[i]) }
+		m["%ntid"+axis] = func(g *cta, _ *thread, _ *frame) uint64 { return uint64(g.launch.block[i]) }
+		m["%ctaid"+axis] = func(g *cta, _ *thread, _ *frame) uint64 { return uint64(g.pos[i]) }
+		m["%nctaid"+axis] = func(g *cta, _ *thread, _ *frame) uint64 { return uint64(g.launch.grid[i]) }
+	}
+	for name, lanes := range map[string]func(own uint32) uint32{ // own is the bit of the thread's lane
+		"eq": func(own uint32) uint32 { return own },
+		"lt": func(own uint32) uint32 { return own - 1 },
+		"le": func(own uint32) uint32 { return own | (own - 1) },
+		"gt": func(own uint32) uint32 { return ^(own | (own - 1)) },
+		"ge": func(own uint32) uint32 { return ^(own - 1) },
+	} {
+		m["%lanemask_"+name] = func(_ *cta, t *thread, _ *frame) uint64 { return uint64(lanes(1 << (t.id % warpSize))) }
+	}
+	return m
+}()
 
 // clocks are the special registers that change; the value is their width. All count instructions.
 var clocks = map[string]uint8{"%clock": 32, "%clock64": 64, "%clock_hi": 0, "%globaltimer": 64, "%globaltimer_lo": 32}
-
-// special is the value of s for a frame of t.
-func (g *cta) special(s special, t *thread, f *frame) uint64 {
-	switch s {
-	case tidX, tidY, tidZ:
-		return uint64(t.pos[s-tidX])
-	case ntidX, ntidY, ntidZ:
-		return uint64(g.launch.block[s-ntidX])
-	case ctaidX, ctaidY, ctaidZ:
-		return uint64(g.pos[s-ctaidX])
-	case nctaidX, nctaidY, nctaidZ:
-		return uint64(g.launch.grid[s-nctaidX])
-	case dynamicShared:
-		return uint64(g.launch.dynamic)
-	case totalShared:
-		return uint64(g.launch.code.shared.total(g.launch.dynamic))
-	case dynamicBase:
-		return uint64(g.launch.code.shared.dynamic())
-	case localBase:
-		return localWindow + f.base
-	case localAddr:
-		return f.base
-	case smCount:
-		return uint64(g.dev.config.Multiprocessors)
-	case smID:
-		return uint64((g.pos[0] + g.pos[1] + g.pos[2]) % g.dev.config.Multiprocessors)
-	case warpCount:
-		return uint64(g.dev.config.MaxThreads / warpSize)
-	case warpID:
-		return uint64(t.id / warpSize)
-	case gridID:
-		return 1
-	}
-	return laneMask(s, uint(t.id%warpSize))
-}
-
-func laneMask(s special, lane uint) uint64 {
-	eq := uint32(1) << lane
-	switch s {
-	case laneID:
-		return uint64(lane)
-	case laneMaskLT:
-		eq--
-	case laneMaskLE:
-		eq |= eq - 1
-	case laneMaskGT:
-		eq = ^(eq | (eq - 1))
-	case laneMaskGE:
-		eq = ^(eq - 1)
-	}
-	return uint64(eq)
-}

@@ -27,13 +27,10 @@ var types = map[string]typ{
 	"b8": {untyped, 8}, "b16": {untyped, 16}, "b32": {untyped, 32}, "b64": {untyped, 64},
 	"u8": {unsigned, 8}, "u16": {unsigned, 16}, "u32": {unsigned, 32}, "u64": {unsigned, 64},
 	"s8": {signed, 8}, "s16": {signed, 16}, "s32": {signed, 32}, "s64": {signed, 64},
-	"f16": {float, 16}, "f32": {float, 32}, "f64": {float, 64},
-	"pred": {pred, 1},
+	"f32": {float, 32}, "f64": {float, 64}, "pred": {pred, 1},
 }
 
 func (t typ) size() int { return int(t.bits) / 8 }
-
-func (t typ) isFloat(bits uint8) bool { return t.class == float && t.bits == bits }
 
 // isInt reports whether t is an integer or untyped, of 16, 32 or 64 bits: what integer instructions
 // take.

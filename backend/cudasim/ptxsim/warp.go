@@ -149,7 +149,7 @@ func (op *warpOp) vote(members uint32, v *[warpSize][3]uint64) uint64 {
 }
 
 func (op *warpOp) reduce(members uint32, v *[warpSize][3]uint64) uint64 {
-	f := atomicOps(op.mode, op.typ)
+	f := atomics[op.typ][op.mode]
 	sum := v[bits.TrailingZeros32(members)][0]
 	for m := members & (members - 1); m != 0; m &= m - 1 {
 		sum = f(sum, v[bits.TrailingZeros32(m)][0], 0)

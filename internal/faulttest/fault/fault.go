@@ -1,4 +1,5 @@
-// Package fault says which call of a library is to fail in a test.
+// Package fault is for tests in which calls of a library fail: it says which are to, and ends what
+// they fail in.
 package fault
 
 import (

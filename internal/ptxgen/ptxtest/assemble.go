@@ -132,23 +132,6 @@ func parseResources(out string) (map[string]Resources, error) {
 	return found, nil
 }
 
-// Assemble assembles all PTX files in dir and returns a table of what their kernels take. It needs
-// ptxas.
-func Assemble(t *testing.T, dir string) string {
-	a := NewAssembler(t)
-	files, err := filepath.Glob(filepath.Join(dir, "*.ptx"))
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no PTX in %s: %v", dir, err)
-	}
-	makers := map[string]PTX{}
-	for _, file := range files {
-		makers[strings.TrimSuffix(filepath.Base(file), ".ptx")] = PTX{
-			Make: func(int) ([]byte, error) { return os.ReadFile(file) },
-		}
-	}
-	return a.Table(t, makers, &Committed{})
-}
-
 // A PTX makes the PTX for a GPU of an architecture, of all that Of has, or nil where there is none
 // for it.
 type PTX struct {

@@ -38,22 +38,6 @@ func Clang(t *testing.T) string {
 	return version
 }
 
-// Generated fails when the PTX files in dir are not what compile gives. It needs clang.
-func Generated(t *testing.T, dir string, compile func() (map[string][]byte, error)) {
-	version := Clang(t)
-	files, err := compile()
-	if err != nil {
-		t.Fatal(err)
-	}
-	drift, err := ptxgen.Drift(dir, files)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(drift) > 0 {
-		t.Errorf("not what the generator writes with %s: %s; run make generate", version, strings.Join(drift, ", "))
-	}
-}
-
 var (
 	entries = regexp.MustCompile(`\.visible \.entry (\w+)\(([^)]*)\)\n(?:\.reqntid (\d+), (\d+), (\d+)\n)?` +
 		`(?:\.minnctapersm \d+\n)?\{\n`)

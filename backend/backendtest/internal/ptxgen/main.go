@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"log"
 	"os"
 	"path/filepath"
@@ -13,8 +14,8 @@ import (
 
 func main() {
 	files, err := compile(".")
-	if err == nil {
-		err = ptxgen.Write("ptx", files)
+	for name, ptx := range files {
+		err = errors.Join(err, os.WriteFile(filepath.Join("ptx", name), ptx, 0o644))
 	}
 	if err != nil {
 		log.Fatal(err)

@@ -49,10 +49,7 @@ func (s *device) attribute(a int32) int32 {
 
 func (s *device) addDevice(t *capi.Table) {
 	t.Init = func(uint32) int32 { return capi.Success }
-	t.DriverGetVersion = func(version *int32) int32 {
-		*version = cudaVersion
-		return capi.Success
-	}
+	t.DriverGetVersion = func(version *int32) int32 { return give(version, cudaVersion) }
 	tell := func(from func() map[int32]string) func(code int32, text **byte) int32 {
 		return func(code int32, text **byte) int32 {
 			s.mu.Lock()
@@ -67,31 +64,18 @@ func (s *device) addDevice(t *capi.Table) {
 	}
 	t.GetErrorName = tell(func() map[int32]string { return s.names })
 	t.GetErrorString = tell(func() map[int32]string { return s.texts })
-	t.DeviceGetCount = func(n *int32) int32 {
-		*n = 1
-		return capi.Success
-	}
-	t.DeviceGet = func(d *capi.Device, i int32) int32 {
-		*d = 0
-		return capi.Success
-	}
+	t.DeviceGetCount = func(n *int32) int32 { return give(n, 1) }
+	t.DeviceGet = func(d *capi.Device, i int32) int32 { return give(d, 0) }
 	t.DeviceGetName = func(name *byte, size int32, _ capi.Device) int32 {
 		to := unsafe.Slice(name, size)
 		to[copy(to[:size-1], deviceName)] = 0
 		return capi.Success
 	}
-	t.DeviceTotalMem = func(n *uintptr, _ capi.Device) int32 {
-		*n = uintptr(s.config.Memory)
-		return capi.Success
-	}
-	t.DeviceAttribute = func(value *int32, a int32, _ capi.Device) int32 {
-		*value = s.attribute(a)
-		return capi.Success
-	}
+	t.DeviceTotalMem = func(n *uintptr, _ capi.Device) int32 { return give(n, uintptr(s.config.Memory)) }
+	t.DeviceAttribute = func(value *int32, a int32, _ capi.Device) int32 { return give(value, s.attribute(a)) }
 	t.PrimaryCtxRetain = func(c *capi.Context, _ capi.Device) int32 {
 		s.retain()
-		*c = 1
-		return capi.Success
+		return give(c, 1)
 	}
 	t.PrimaryCtxRelease = func(capi.Device) int32 { return s.release() }
 	t.CtxSetCurrent = func(capi.Context) int32 { return capi.Success }
@@ -104,17 +88,13 @@ func (s *device) addMemory(t *capi.Table) {
 			if err != nil {
 				return s.failed(err)
 			}
-			*p = capi.Pointer(addr)
-			return capi.Success
+			return give(p, capi.Pointer(addr))
 		})
 	}
 	t.MemFree = func(p capi.Pointer) int32 {
 		return s.in(func(d *ptxsim.Device) int32 { return s.status(d.Free(uint64(p))) })
 	}
-	t.DeviceGetDefaultMemPool = func(p *capi.Pool, _ capi.Device) int32 {
-		*p = 1
-		return capi.Success
-	}
+	t.DeviceGetDefaultMemPool = func(p *capi.Pool, _ capi.Device) int32 { return give(p, 1) }
 	t.MemPoolSetAttribute = func(capi.Pool, int32, *uint64) int32 { return capi.Success }
 	t.MemPoolTrimTo = func(capi.Pool, uintptr) int32 { return capi.Success } // it keeps nothing
 	t.MemAllocAsync = func(p *capi.Pointer, n uintptr, stream capi.Stream) int32 {
@@ -155,21 +135,16 @@ func (s *device) addMemory(t *capi.Table) {
 			if h == nil {
 				return capi.HostMemoryNotRegistered
 			}
-			*addr = capi.Pointer(h.device)
-			return capi.Success
+			return give(addr, capi.Pointer(h.device))
 		})
 	}
 	t.MemcpyHtoDAsync = func(dst capi.Pointer, src unsafe.Pointer, n uintptr, stream capi.Stream) int32 {
-		return s.queued(stream, func(d *ptxsim.Device) error {
-			return d.Write(uint64(dst),
-				unsafe.Slice((*byte)(src), n))
-		})
+		mem := unsafe.Slice((*byte)(src), n)
+		return s.queued(stream, func(d *ptxsim.Device) error { return d.Write(uint64(dst), mem) })
 	}
 	t.MemcpyDtoHAsync = func(dst unsafe.Pointer, src capi.Pointer, n uintptr, stream capi.Stream) int32 {
-		return s.queued(stream, func(d *ptxsim.Device) error {
-			return d.Read(unsafe.Slice((*byte)(dst), n),
-				uint64(src))
-		})
+		mem := unsafe.Slice((*byte)(dst), n)
+		return s.queued(stream, func(d *ptxsim.Device) error { return d.Read(mem, uint64(src)) })
 	}
 	t.MemcpyDtoDAsync = func(dst, src capi.Pointer, n uintptr, stream capi.Stream) int32 {
 		return s.queued(stream, func(d *ptxsim.Device) error { return d.Copy(uint64(dst), uint64(src), int(n)) })
@@ -182,6 +157,12 @@ func (s *device) addMemory(t *capi.Table) {
 		}
 		return s.queued(stream, func(d *ptxsim.Device) error { return d.Fill(uint64(p), pattern, int(n)/len(pattern)) })
 	}
+}
+
+// give puts a value where a call wants it.
+func give[T any](to *T, v T) int32 {
+	*to = v
+	return capi.Success
 }
 
 // status is failed for a call that is no command; nil is success. s.mu is locked.
@@ -232,15 +213,10 @@ func (s *device) addStreams(t *capi.Table) {
 		})
 	}
 	t.StreamDestroy = func(stream capi.Stream) int32 {
-		return s.in(func(*ptxsim.Device) int32 {
-			_, ok := s.streams[stream]
-			delete(s.streams, stream)
-			return valid(ok)
-		})
+		return s.in(func(*ptxsim.Device) int32 { return remove(s.streams, stream) })
 	}
 	t.StreamSynchronize = func(stream capi.Stream) int32 {
-		return s.queued(stream,
-			func(*ptxsim.Device) error { return nil })
+		return s.queued(stream, func(*ptxsim.Device) error { return nil })
 	}
 	t.StreamWaitEvent = func(stream capi.Stream, e capi.Event, _ uint32) int32 {
 		if code := knownEvent(e); code != capi.Success {
@@ -256,11 +232,7 @@ func (s *device) addStreams(t *capi.Table) {
 		})
 	}
 	t.EventDestroy = func(e capi.Event) int32 {
-		return s.in(func(*ptxsim.Device) int32 {
-			_, ok := s.events[e]
-			delete(s.events, e)
-			return valid(ok)
-		})
+		return s.in(func(*ptxsim.Device) int32 { return remove(s.events, e) })
 	}
 	t.EventRecord = func(e capi.Event, stream capi.Stream) int32 {
 		var now time.Time
@@ -286,10 +258,16 @@ func (s *device) addStreams(t *capi.Table) {
 			if a.IsZero() || b.IsZero() {
 				return capi.InvalidHandle
 			}
-			*ms = float32(float64(b.Sub(a)) / float64(time.Millisecond))
-			return capi.Success
+			return give(ms, float32(float64(b.Sub(a))/float64(time.Millisecond)))
 		})
 	}
+}
+
+// remove forgets what has handle h.
+func remove[H comparable, V any](all map[H]V, h H) int32 {
+	_, ok := all[h]
+	delete(all, h)
+	return valid(ok)
 }
 
 func (s *device) addModules(t *capi.Table) {
@@ -374,8 +352,7 @@ func writeLog(text string, options []int32, values []uintptr) {
 
 // launch is cuLaunchKernel. params are the addresses of the arguments.
 func (s *device) launch(f capi.Function, gridX, gridY, gridZ, blockX, blockY, blockZ, shared uint32,
-	stream capi.Stream,
-	params *unsafe.Pointer, _ *unsafe.Pointer,
+	stream capi.Stream, params *unsafe.Pointer, _ *unsafe.Pointer,
 ) int32 {
 	var fn *ptxsim.Function
 	if code := s.in(func(*ptxsim.Device) int32 {
