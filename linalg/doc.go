@@ -29,8 +29,8 @@
 // equations, inverts, and knows determinants and condition numbers. [FactorEigSym] finds the
 // eigenvalues and eigenvectors of symmetric ones, [FactorSVD] singular values and vectors. They
 // work on the host, with large products on the session's devices where these are faster; LU,
-// Cholesky and QR of large matrices work in the memory of such a device. Package batched does LU,
-// Cholesky and solutions of many small matrices at once, in device arrays.
+// Cholesky, QR and products with Q of large matrices work in the memory of such a device. Package
+// batched does LU, Cholesky and solutions of many small matrices at once, in device arrays.
 //
 // # Files and streams
 //

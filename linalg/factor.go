@@ -20,7 +20,8 @@ type Float interface{ float32 | float64 }
 
 // A factorization runs on the host, but for its large products, which run on the session's devices
 // where these are faster; LU and Cholesky of large matrices run in a device's memory, by
-// factordevice.go, and QR does but for its panels, by remote.go. What follows is what they share.
+// factordevice.go, and QR does but for its panels, with all products with Q, by remote.go. What
+// follows is what they share.
 
 // deviceSize is the size of products from which a GPU computes them that nobody has measured: the
 // harmonic mean of rows, columns and steps.

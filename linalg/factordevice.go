@@ -6,8 +6,6 @@ import (
 	"reflect"
 	"slices"
 
-	"gonum.org/v1/gonum/blas"
-
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/internal/panels"
@@ -192,7 +190,7 @@ const blockColumns = 256
 // Cholesky leave to later panels.
 func (p panel) subtract(c, end int, b array) error {
 	rest, own := p.a.slice(c, p.a.rows, c, end), p.a.slice(c, p.a.rows, p.j, p.j+p.w)
-	return rest.gemm(context.Background(), 1, blas.NoTrans, &own, blas.NoTrans, &b, subMul)
+	return rest.product(&own, &b, subMul)
 }
 
 // side is the work-items of a group of those that have a row or column beside a panel each: few, so

@@ -195,10 +195,20 @@ func TestFactorsOnDeviceErrors(t *testing.T) {
 		}
 		return f.Packed(), nil
 	}
+	q := func(s *linalg.Session) (linalg.Matrix[float64], error) {
+		f, err := linalg.FactorQRContext(context.Background(), s, a)
+		if err != nil {
+			return linalg.Matrix[float64]{}, err
+		}
+		return f.Q()
+	}
 	wantLU, wantQR := a.Packed(), a.Packed()
 	_, err := solve.Solver[float64]{}.LU(40, 40, wantLU.Data, 40, make([]int, 40))
 	noError(t, err)
-	noError(t, solve.Solver[float64]{}.QR(40, 40, wantQR.Data, 40, make([]float64, 40)))
+	tau := make([]float64, 40)
+	noError(t, solve.Solver[float64]{}.QR(40, 40, wantQR.Data, 40, tau))
+	wantQ := wantQR.Packed()
+	noError(t, solve.Solver[float64]{}.FormQ(40, 40, 40, wantQ.Data, 40, tau))
 	for _, test := range []deviceFault{
 		{"Device.Alloc", 0, backend.ErrOutOfMemory, nil}, // of the matrix
 		{"Device.Alloc", 2, backend.ErrOutOfMemory, nil}, // of a panel
@@ -233,6 +243,15 @@ func TestFactorsOnDeviceErrors(t *testing.T) {
 		{"Queue.Wait", 0, broken, broken},
 	} {
 		test.on(t, "QR", qr, wantQR)
+	}
+	for _, test := range []deviceFault{ // after the calls of QR
+		{"Device.Alloc", 2, backend.ErrOutOfMemory, nil},
+		{"Device.Alloc", 3, backend.ErrOutOfMemory, nil},
+		{"Queue.Write", 2, broken, broken},
+		{"Queue.Launch", 7, broken, broken},
+		{"Queue.Read", 2, broken, broken},
+	} {
+		test.on(t, "Q", q, wantQ)
 	}
 }
 

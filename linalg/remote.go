@@ -92,6 +92,10 @@ func (r *remote[T]) Upload(a []T, lda int) error {
 	return r.a.copyBytesFrom(r.ctx, part(r.a.rows, r.a.cols, a, lda).byRows())
 }
 
+func (r *remote[T]) Download(a []T, lda int) error {
+	return r.a.copyBytesTo(r.ctx, part(r.a.rows, r.a.cols, a, lda).byRows())
+}
+
 func (r *remote[T]) Send(rows, w int, block []T) error {
 	to := r.blocks[r.sent%2]
 	r.sent++

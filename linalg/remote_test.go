@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 
+	"gonum.org/v1/gonum/blas"
+
 	"github.com/tandem-gpu/tandem/internal/solve"
 	"github.com/tandem-gpu/tandem/linalg"
 )
@@ -29,6 +31,16 @@ func TestQROnDevice(t *testing.T) {
 	})
 }
 
+// Neither queue goes ahead of what it needs of the other.
+func TestQROnLateDevice(t *testing.T) {
+	defer linalg.FactorOnDevice()()
+	for _, writes := range []bool{false, true} {
+		s := openLate(t, writes)
+		testQROnDevice[float64](t, s, "random", 150, 140)
+		testQROnDevice[float32](t, s, "random", 100, 210)
+	}
+}
+
 func testQROnDevice[T linalg.Float](t *testing.T, s *linalg.Session, kind string, m, n int) {
 	t.Helper()
 	a := awkwardMatrix[T](kind, m, n)
@@ -39,6 +51,7 @@ func testQROnDevice[T linalg.Float](t *testing.T, s *linalg.Session, kind string
 	name := fmt.Sprintf("QR of %s %s", kind, a)
 	same(t, name, f.Packed(), want)
 	same(t, name+": tau", linalg.NewMatrix(1, len(tau), f.Tau()), linalg.NewMatrix(1, len(tau), tau))
+	testQOnDevice(t, name, f, want, tau)
 	at, err := linalg.Transpose(a)
 	noError(t, err)
 	lq, err := linalg.FactorLQContext(t.Context(), s, at)
@@ -46,4 +59,26 @@ func testQROnDevice[T linalg.Float](t *testing.T, s *linalg.Session, kind string
 	l, err := linalg.Transpose(f.R())
 	noError(t, err)
 	same(t, "LQ, as "+name, lq.L(), l)
+}
+
+// testQOnDevice tests f's Q, and products with it, which the reflectors make.
+func testQOnDevice[T linalg.Float](t *testing.T, name string, f *linalg.QR[T], packed linalg.Matrix[T], tau []T) {
+	t.Helper()
+	m, k := packed.Rows, len(tau)
+	want := linalg.NewMatrix[T](m, k, nil)
+	for i := range m {
+		copy(want.Row(i), packed.Row(i))
+	}
+	noError(t, solve.Solver[T]{}.FormQ(m, k, k, want.Data, k, tau))
+	q, err := f.Q()
+	noError(t, err)
+	same(t, "Q of "+name, q, want)
+	b := awkwardMatrix[T]("wild", m, 7)
+	for _, trans := range []blas.Transpose{blas.NoTrans, blas.Trans} {
+		want, turn := b.Packed(), trans == blas.Trans
+		noError(t, solve.Solver[T]{}.ApplyQ(turn, m, 7, k, packed.Data, packed.Stride, tau, want.Data, 7))
+		got, err := f.MulQ(trans, b)
+		noError(t, err)
+		same(t, fmt.Sprintf("op(Q) times a matrix, %c, for %s", trans, name), got, want)
+	}
 }

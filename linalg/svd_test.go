@@ -48,20 +48,29 @@ func testSVDResiduals[T linalg.Float](t *testing.T) {
 	}
 }
 
-// The bits are the same wherever products run.
+// The bits are the same wherever products run: of all ways, by QR and LQ, too.
 func TestSVDOnDevices(t *testing.T) {
-	a := hard[float64](70)["random"].Slice(0, 70, 0, 60)
-	want, err := linalg.FactorSVD(a)
-	noError(t, err)
+	square := hard[float64](70)["random"]
+	matrices := []linalg.Matrix[float64]{
+		square.Slice(0, 70, 0, 60), square.Slice(0, 70, 0, 40), square.Slice(0, 40, 0, 70),
+	}
+	var want []*linalg.SVD[float64]
+	for _, a := range matrices {
+		f, err := linalg.FactorSVD(a)
+		noError(t, err)
+		want = append(want, f)
+	}
 	defer linalg.FactorOnDevice()()
 	eachBackend(t, func(t *testing.T, s *linalg.Session) {
-		got, err := linalg.FactorSVDContext(t.Context(), s, a)
-		noError(t, err)
-		if !slices.Equal(got.Values(), want.Values()) {
-			t.Errorf("singular values %v, want %v", got.Values(), want.Values())
+		for i, a := range matrices {
+			got, err := linalg.FactorSVDContext(t.Context(), s, a)
+			noError(t, err)
+			if !slices.Equal(got.Values(), want[i].Values()) {
+				t.Errorf("singular values of %s: %v, want %v", a, got.Values(), want[i].Values())
+			}
+			same(t, "U", got.U(), want[i].U())
+			same(t, "Vᵀ", got.VT(), want[i].VT())
 		}
-		same(t, "U", got.U(), want.U())
-		same(t, "Vᵀ", got.VT(), want.VT())
 	})
 }
 

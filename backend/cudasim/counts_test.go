@@ -79,6 +79,7 @@ func TestCosts(t *testing.T) {
 	gonumblas.Use(s, gonumblas.Crossover(512))
 	defer gonumblas.Restore()
 	general := linalg.ToDense(large).RawMatrix()
+	var qr *linalg.QR[float64]
 	x, y, z := zeros(n, n), zeros(n, n), zeros(n, n)
 	row, result, one := zeros(1, n*n), zeros(1, n*n), zeros(1, 1)
 	for _, test := range []struct {
@@ -99,7 +100,12 @@ func TestCosts(t *testing.T) {
 		{
 			"QR", // for each panel but the last a block goes up, of the rows that are left and 32 more
 			cost{launches: 246, waits: 68, allocs: 2, copies: 64, up: n*n*8 + 31*(544+32)*32*8, down: n * n * 8},
-			func() error { _, err := linalg.FactorQRContext(bg, s, large); return err },
+			func() (err error) { qr, err = linalg.FactorQRContext(bg, s, large); return err },
+		},
+		{
+			"Q of QR", // the unit matrix meets the blocks of all panels
+			cost{launches: 128, waits: 38, allocs: 2, copies: 34, up: n*n*8 + 32*(528+32)*32*8, down: n * n * 8},
+			func() error { _, err := qr.Q(); return err },
 		},
 		{
 			"LU by gonum",

@@ -455,6 +455,11 @@ func (s Solver[T]) ApplyQ(trans bool, m, n, k int, a []T, lda int, tau, c []T, l
 }
 
 func (s Solver[T]) applyAll(trans bool, m, n, k int, h *reflectors[T], c []T, ldc int) error {
+	if s.Remote != nil && n > 0 && k > 0 {
+		if done, err := s.remoteApply(trans, m, n, k, h, c, ldc); done || err != nil {
+			return err
+		}
+	}
 	if k == 1 && m <= PieceRows && n > 1 {
 		h.reflectOne(m, n, c, ldc)
 		return nil
@@ -504,6 +509,11 @@ func (h *reflectors[T]) reflectOne(m, n int, c []T, ldc int) {
 // FormQ makes A, of m by n with m >= n, whose first k columns and tau [Solver.QR] left, the first n
 // columns of Q: the product of Q and those of I.
 func (s Solver[T]) FormQ(m, n, k int, a []T, lda int, tau []T) error {
+	if s.Remote != nil && k > 0 {
+		if done, err := s.remoteForm(m, n, k, a, lda, tau); done || err != nil {
+			return err
+		}
+	}
 	unitColumns(m, k, n, a, lda)
 	if m == 1 && k == 1 {
 		h := reflectors[T]{tau: tau}

@@ -6,8 +6,9 @@ import "github.com/tandem-gpu/tandem/internal/host"
 // Panels are factored on the host: a chain over rows is one step after the other, which a processor
 // does sooner than a device of many slow ones. Functions may return before the device is done.
 type Remote[T host.Float] interface {
-	// Upload makes the matrix a copy of A.
+	// Upload makes the matrix a copy of A. Download makes A a copy of the matrix, and waits for it.
 	Upload(a []T, lda int) error
+	Download(a []T, lda int) error
 
 	// Send brings a block of w reflectors to the device, for the last rows of the matrix: V, of
 	// rows by w, and after that S, of w by w. It waits until the host may use that memory again.
@@ -23,11 +24,16 @@ type Remote[T host.Float] interface {
 	Fetched(x []T) error
 }
 
-// send sends w of the reflectors, from j on, with V of m rows and Tᵀ.
-func (h *reflectors[T]) send(to Remote[T], m, w, j int) error {
+// send sends w of the reflectors, from j on, with V of m rows and T, or with trans Tᵀ.
+func (h *reflectors[T]) send(to Remote[T], trans bool, m, w, j int) error {
 	var r reflector[T]
 	r.take(m, 0, w, h, j)
 	defer r.give()
+	if !trans {
+		t := r.side[:w*w]
+		host.Transpose(w, w, r.tt, w, t, w)
+		copy(r.tt, t)
+	}
 	return to.Send(m, w, r.block)
 }
 
@@ -87,7 +93,7 @@ func (f *remoteQR[T]) factor() error {
 // update applies the panel of columns j to next-1 to those after it: first to the next panel, which
 // the host has while the device does the rest.
 func (f *remoteQR[T]) update(j, next int) error {
-	if err := f.send(f, f.m-j, next-j, j); err != nil {
+	if err := f.send(f, true, f.m-j, next-j, j); err != nil {
 		return err
 	}
 	end := f.end(next)
@@ -98,4 +104,56 @@ func (f *remoteQR[T]) update(j, next int) error {
 		return err
 	}
 	return f.Apply(end, f.n)
+}
+
+// remoteApply is applyAll by a device, or is false.
+func (s Solver[T]) remoteApply(trans bool, m, n, k int, h *reflectors[T], c []T, ldc int) (done bool, err error) {
+	return s.Remote(m, n, k, func(r Remote[T]) error {
+		if err := r.Upload(c, ldc); err != nil {
+			return err
+		}
+		if err := h.applyTo(r, trans, false, m, n, k); err != nil {
+			return err
+		}
+		return r.Download(c, ldc)
+	})
+}
+
+// remoteForm is FormQ by a device, or is false.
+func (s Solver[T]) remoteForm(m, n, k int, a []T, lda int, tau []T) (done bool, err error) {
+	return s.Remote(m, n, k, func(r Remote[T]) error {
+		memory, unit := host.Take[T](m * n)
+		defer memory.Give()
+		unitColumns(m, 0, n, unit, n)
+		if err := r.Upload(unit, n); err != nil {
+			return err
+		}
+		h := reflectors[T]{a: a, lda: lda, tau: tau}
+		if err := h.applyTo(r, false, true, m, n, k); err != nil {
+			return err
+		}
+		return r.Download(a, lda)
+	})
+}
+
+// applyTo applies k reflectors to r, of m by n: with unit to the columns that they change, where r
+// was those of I.
+func (h *reflectors[T]) applyTo(r Remote[T], trans, unit bool, m, n, k int) error {
+	last := (k - 1) / Panel * Panel
+	for i := 0; i < k; i += Panel {
+		j, lo := i, 0
+		if !trans {
+			j = last - i
+		}
+		if unit {
+			lo = j
+		}
+		if err := h.send(r, trans, m-j, min(Panel, k-j), j); err != nil {
+			return err
+		}
+		if err := r.Apply(lo, n); err != nil {
+			return err
+		}
+	}
+	return nil
 }
