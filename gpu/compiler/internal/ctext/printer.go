@@ -37,7 +37,14 @@ type Printer struct {
 	fn         *ir.Function
 	barriers   bool       // the kernel has some
 	around     []*ir.Stmt // the loops and blocks that the statement is in
-	labels     int
+	targets    map[*ir.Stmt]*target
+}
+
+// A target is a loop or a block that jumps leave, or a loop whose next turn they go on with, by
+// goto.
+type target struct {
+	label           string
+	broken, resumed bool
 }
 
 // NewPrinter is a printer for kernel k, and for functions that it calls.
@@ -45,7 +52,7 @@ func NewPrinter(k *ir.Kernel, program *ir.Program) *Printer {
 	p := &Printer{
 		Program: program, Decls: new(strings.Builder), Out: new(strings.Builder), names: ir.Scope{k.Entry: true},
 		named: map[any]string{}, Helpers: map[string]bool{}, files: new([]string), fn: k.Function,
-		barriers: k.Barriers,
+		barriers: k.Barriers, targets: map[*ir.Stmt]*target{},
 	}
 	p.Place(k.Pos) // the kernel's own file is the first
 	return p
@@ -293,7 +300,7 @@ func (p *Printer) function(fn *ir.Function) string {
 	p.named[fn] = name
 	q := &Printer{
 		Program: p.Program, files: p.files, Decls: p.Decls, Out: new(strings.Builder), names: p.names, named: p.named,
-		Helpers: p.Helpers, fn: fn, float64By: p.float64By,
+		Helpers: p.Helpers, fn: fn, float64By: p.float64By, targets: map[*ir.Stmt]*target{},
 	}
 	result := q.resultType(fn)
 	var params []string
@@ -459,26 +466,25 @@ func (p *Printer) loop(s *ir.Stmt) {
 	p.around = append(p.around, s)
 	body := p.captured(s.Body)
 	p.Line("for (; %s; %s) {", cond, post)
-	if s.Resumed { // the braces end what the body declares
-		body = p.spaces() + "  {\n" + body + p.spaces() + "  }\n" + p.spaces() + "  " + s.Label + "_next:;\n"
+	if t := p.targets[s]; t != nil && t.resumed { // the braces end what the body declares
+		body = p.spaces() + "  {\n" + body + p.spaces() + "  }\n" + p.spaces() + "  " + t.label + "_next:;\n"
 	}
 	p.Out.WriteString(body)
 	p.Line("}")
 	p.around = p.around[:len(p.around)-1]
 	p.broken(s)
-	s.Resumed = false
 }
 
 // broken prints where a goto out of s leads: to a barrier, if it came past one.
 func (p *Printer) broken(s *ir.Stmt) {
-	if !s.Broken {
+	t := p.targets[s]
+	if t == nil || !t.broken {
 		return
 	}
-	p.Line("%s:;", s.Label)
+	p.Line("%s:;", t.label)
 	if s.Meets && holdsBarrier(s.Body) {
 		p.Line("JOIN;")
 	}
-	s.Broken = false
 }
 
 func (p *Printer) spaces() string { return strings.Repeat("  ", p.Indent) }
@@ -504,18 +510,18 @@ func (p *Printer) jump(s *ir.Stmt) {
 			break
 		}
 	}
-	t := s.Target
-	if !t.Broken && !t.Resumed {
-		p.labels++
-		t.Label = fmt.Sprintf("l%d", p.labels)
+	t := p.targets[s.Target]
+	if t == nil {
+		t = &target{label: fmt.Sprintf("l%d", len(p.targets)+1)}
+		p.targets[s.Target] = t
 	}
 	if s.Kind == ir.StmtBreak {
-		t.Broken = true
-		p.Line("goto %s;", t.Label)
+		t.broken = true
+		p.Line("goto %s;", t.label)
 		return
 	}
-	t.Resumed = true
-	p.Line("goto %s_next;", t.Label)
+	t.resumed = true
+	p.Line("goto %s_next;", t.label)
 }
 
 // returnStmt prints a return: one of the whole group from a barrier, as PoCL (3.1) goes wrong where

@@ -29,6 +29,7 @@ type Printer struct {
 	hoists    int
 	hoisted   map[*ir.Expr]string // by names
 	labels    int
+	labelled  map[*ir.Stmt]string
 	next      string // the label of the loop over work-items that a return or such goes on with
 	used      bool   // it was
 	addressed map[*ir.Variable]bool
@@ -40,7 +41,7 @@ type Printer struct {
 func NewPrinter(program *ir.Program, n *Names) *Printer {
 	return &Printer{
 		program: program, names: n, done: map[any]bool{}, hoisted: map[*ir.Expr]string{},
-		unset: map[*ir.Variable]bool{},
+		unset: map[*ir.Variable]bool{}, labelled: map[*ir.Stmt]string{},
 	}
 }
 
@@ -388,11 +389,11 @@ func (p *Printer) block(s *ir.Stmt, body func()) {
 }
 
 func (p *Printer) label(s *ir.Stmt) string {
-	if s.Label == "" || !strings.HasPrefix(s.Label, "loop") {
+	if p.labelled[s] == "" {
 		p.labels++
-		s.Label = fmt.Sprintf("loop%d", p.labels)
+		p.labelled[s] = fmt.Sprintf("loop%d", p.labels)
 	}
-	return s.Label
+	return p.labelled[s]
 }
 
 // begin is how the loop begins that a block holds with its variables and nothing else.

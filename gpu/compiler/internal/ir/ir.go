@@ -131,7 +131,6 @@ type Variable struct {
 	// for kernels with barriers, which run as several loops over work-items
 	varying bool
 	fields  map[int]bool // of a struct: those that vary where not all of it does
-	Region  int          // the loop that uses it: 0 none yet, -1 several
 	Array   bool         // one for each work-item
 	// of a kernel's parameter that is a struct or an array
 	Leaves []Leaf
@@ -180,13 +179,11 @@ type Stmt struct {
 	Body, Else, Post []*Stmt
 	Target           *Stmt
 	Meeting          *Meeting // of a stmtBarrier with a result
-	// for the printers
-	Label           string
-	Broken, Resumed bool      // the target of a break, of a continue
-	diverged        token.Pos // where work-items may have gone different ways before
-	Meets           bool      // behind it no work-item has gone another way
-	reported        bool
-	Lifted          bool // runs once for the group, as it holds a barrier
+	// what passes find out
+	diverged token.Pos // where work-items may have gone different ways before
+	Meets    bool      // behind it no work-item has gone another way
+	reported bool
+	Lifted   bool // runs once for the group, as it holds a barrier
 }
 
 // A Meeting is a barrier with a result that is the same for all work-items of a group.

@@ -70,11 +70,6 @@ func Text(k *ir.Kernel, program *ir.Program) (text string, err error) {
 	f.Body = inlinedBody(k, program.Types)
 	n := *k
 	n.Function = &f
-	ir.Walk(f.Body, func(s *ir.Stmt) {
-		if s.Var != nil {
-			s.Var.Region, s.Var.Array = 0, false
-		}
-	})
 	own.Analyse(&n)
 	sp := own.Split(&n)
 	if len(own.Problems) > 0 {
