@@ -447,45 +447,7 @@ func (p *lanePrinter) wholeStrips(list []*ir.Stmt, end string) {
 		}
 		p.strip(list, "")
 	})
-	if p.tail && len(p.kept(list)) == 0 && repeatable(list) { // the last one begins in the one before: no mask
-		p.Line("if (%s0 - W < %s + W && %[2]s < %[1]s0 - W) %[2]s = %[1]s0 - 2 * W;", end, x)
-	}
 	p.Line("}")
-}
-
-// repeatable tells whether work-items may run list again, as where they fill local memory: they
-// read none of it, and change nothing else.
-func repeatable(list []*ir.Stmt) bool {
-	ok, own := true, map[*ir.Variable]bool{}
-	ir.Walk(list, func(s *ir.Stmt) {
-		local := 0
-		s.Exprs(func(e *ir.Expr) {
-			e.Walk(func(e *ir.Expr) {
-				switch {
-				case e.Op == ir.OpVar && e.Var.Local:
-					local++
-				case e.Op == ir.OpIndex && ir.Shared(e) && e.Space() == ir.SpaceLocal, e.Op == ir.OpDeref,
-					e.Op == ir.OpBuiltin && e.Name[0] == 'A':
-					ok = false
-				}
-			})
-		})
-		switch s.Kind {
-		case ir.StmtDecl:
-			own[s.Var] = true
-		case ir.StmtAssign:
-			v := ir.RootVariable(s.X)
-			if v != nil && v.Local {
-				local--
-			} else {
-				ok = ok && own[v]
-			}
-		case ir.StmtBarrier:
-			ok = false
-		}
-		ok = ok && local == 0
-	})
-	return ok
 }
 
 // rest prints the strip at the end of a row, which has fewer lanes.
