@@ -177,17 +177,7 @@ func (p *Printer) Functions() {
 // addressed is the variables whose address list takes.
 func addressed(list []*ir.Stmt) map[*ir.Variable]bool {
 	m := map[*ir.Variable]bool{}
-	ir.Walk(list, func(s *ir.Stmt) {
-		s.Exprs(func(e *ir.Expr) {
-			e.Walk(func(e *ir.Expr) {
-				if e.Op == ir.OpAddr {
-					if v := ir.RootVariable(e.X); v != nil {
-						m[v] = true
-					}
-				}
-			})
-		})
-	})
+	ir.Addressed(list, func(v *ir.Variable) { m[v] = true })
 	return m
 }
 

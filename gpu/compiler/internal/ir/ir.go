@@ -201,6 +201,12 @@ func (s *Stmt) Exprs(f func(*Expr)) {
 	}
 }
 
+// WalkExprs calls f for the expressions of s itself, and all that are in these.
+func (s *Stmt) WalkExprs(f func(*Expr)) { s.Exprs(func(e *Expr) { e.Walk(f) }) }
+
+// WalkExprs calls f for all expressions in the statements of list.
+func WalkExprs(list []*Stmt, f func(*Expr)) { Walk(list, func(s *Stmt) { s.WalkExprs(f) }) }
+
 // Walk calls f for all statements of list.
 func Walk(list []*Stmt, f func(*Stmt)) {
 	for _, s := range list {
@@ -245,11 +251,7 @@ type Function struct {
 // UsesFloat64 tells whether f, or what it calls, computes with float64.
 func (f *Function) UsesFloat64() bool {
 	found := slices.ContainsFunc(f.Calls, (*Function).UsesFloat64)
-	Walk(f.Body, func(s *Stmt) {
-		s.Exprs(func(e *Expr) {
-			e.Walk(func(x *Expr) { found = found || x.Type != nil && x.Type.Kind == KindFloat64 })
-		})
-	})
+	WalkExprs(f.Body, func(x *Expr) { found = found || x.Type != nil && x.Type.Kind == KindFloat64 })
 	return found
 }
 

@@ -44,16 +44,8 @@ func (p *Program) Split(k *Kernel) *Splitter {
 				sp.assigns[v]++
 			}
 		}
-		s.Exprs(func(e *Expr) {
-			e.Walk(func(e *Expr) {
-				if e.Op == OpAddr {
-					if v := RootVariable(e.X); v != nil {
-						sp.assigns[v]++
-					}
-				}
-			})
-		})
 	})
+	Addressed(k.Body, func(v *Variable) { sp.assigns[v]++ })
 	if !k.Barriers {
 		return sp
 	}

@@ -102,7 +102,7 @@ const largeKernel = 450
 const smallKernel = 160
 
 func operations(list []*ir.Stmt) (n int) {
-	ir.Walk(list, func(s *ir.Stmt) { s.Exprs(func(e *ir.Expr) { e.Walk(func(*ir.Expr) { n++ }) }) })
+	ir.WalkExprs(list, func(*ir.Expr) { n++ })
 	return n
 }
 
@@ -147,12 +147,10 @@ func (p *lanePrinter) apart(list []*ir.Stmt) (loads, stores int) {
 			stores++
 			loads-- // which the walk of its place counts
 		}
-		s.Exprs(func(e *ir.Expr) {
-			e.Walk(func(e *ir.Expr) {
-				if apart(e) {
-					loads++
-				}
-			})
+		s.WalkExprs(func(e *ir.Expr) {
+			if apart(e) {
+				loads++
+			}
 		})
 	})
 	return loads, stores
@@ -227,11 +225,9 @@ func (p *lanePrinter) streams(body []*ir.Stmt) bool {
 		found = found || ir.UsesItem(s.Post, "GlobalSize", 0)
 		ir.Walk(s.Body, func(s *ir.Stmt) {
 			simple = simple && (s.Kind == ir.StmtDecl || s.Kind == ir.StmtAssign || s.Kind == ir.StmtBlock)
-			s.Exprs(func(e *ir.Expr) {
-				e.Walk(func(e *ir.Expr) {
-					index := e.Op == ir.OpIndex && p.a.shape(e.Y) == varying
-					simple = simple && !index && (e.Op != ir.OpBuiltin || e.Name[0] != 'A')
-				})
+			s.WalkExprs(func(e *ir.Expr) {
+				index := e.Op == ir.OpIndex && p.a.shape(e.Y) == varying
+				simple = simple && !index && (e.Op != ir.OpBuiltin || e.Name[0] != 'A')
 			})
 		})
 	})
