@@ -599,13 +599,7 @@ func (p *Printer) braces(e *ir.Expr) string {
 }
 
 // bare is e without parentheses around it.
-func (p *Printer) bare(e *ir.Expr) string {
-	s := p.expr(e)
-	if strings.HasPrefix(s, "(") && ir.Closes(s) == len(s)-1 {
-		return s[1 : len(s)-1]
-	}
-	return s
-}
+func (p *Printer) bare(e *ir.Expr) string { return ir.Bare(p.expr(e)) }
 
 func (p *Printer) exprs(list []*ir.Expr) string {
 	var s []string
@@ -889,22 +883,27 @@ func (p *Printer) builtin(e *ir.Expr) string {
 		return fmt.Sprintf("fma(%s)", args)
 	case "div", "rem":
 		return fmt.Sprintf("%s(LINE(%d) %s)", p.Helper(e.Name+"_"+t.Name), p.Place(e.Pos), args)
-	case "min", "max":
-		return fmt.Sprintf("%s(%s)", p.Helper(e.Name+"_"+t.Name), args)
+	case "min", "max", "popcount", "clz", "ctz", "len", "reverse", "reversebytes", "mulhi":
+		return p.Helped(e.Name, t, args)
 	case "bits", "frombits":
 		return fmt.Sprintf("as_%s(%s)", map[ir.Kind]string{
 			ir.KindUint32: "uint", ir.KindUint64: "ulong", ir.KindFloat32: "float",
 			ir.KindFloat64: "double",
 		}[e.Type.Kind], args)
-	case "popcount", "clz", "ctz":
-		return fmt.Sprintf("((i64)%s(%s))", p.Helper(e.Name+"_"+t.Name), args)
-	case "len":
-		return fmt.Sprintf("((i64)%d - (i64)%s(%s))", t.Bits(), p.Helper("clz_"+t.Name), args)
-	case "reverse", "reversebytes", "mulhi":
-		return fmt.Sprintf("%s(%s)", p.Helper(e.Name+"_"+t.Name), args)
 	case "sqrt", "abs", "floor", "ceil", "trunc":
 		return fmt.Sprintf("%s(%s)", p.Helper(e.Name+"_f64"), args)
 	}
 	name := strings.ToLower(strings.TrimPrefix(e.Name, "Atomic"))
 	return fmt.Sprintf("%s(CHECK %s)", p.atomic(name, t.Elem, t.Space), args)
+}
+
+// Helped is a call of a helper for type t, which counts bits, or has a result of the same type.
+func (p *Printer) Helped(name string, t *ir.Type, args string) string {
+	switch name {
+	case "popcount", "clz", "ctz":
+		return fmt.Sprintf("((i64)%s(%s))", p.Helper(name+"_"+t.Name), args)
+	case "len":
+		return fmt.Sprintf("((i64)%d - (i64)%s(%s))", t.Bits(), p.Helper("clz_"+t.Name), args)
+	}
+	return fmt.Sprintf("%s(%s)", p.Helper(name+"_"+t.Name), args)
 }

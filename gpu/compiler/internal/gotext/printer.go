@@ -490,13 +490,7 @@ func (p *Printer) returnStmt(s *ir.Stmt) {
 }
 
 // bare is e without parentheses around it.
-func (p *Printer) bare(e *ir.Expr) string {
-	s := p.expr(e)
-	if strings.HasPrefix(s, "(") && ir.Closes(s) == len(s)-1 {
-		return s[1 : len(s)-1]
-	}
-	return s
-}
+func (p *Printer) bare(e *ir.Expr) string { return ir.Bare(p.expr(e)) }
 
 func (p *Printer) expr(e *ir.Expr) string {
 	if name := p.hoisted[e]; name != "" {
@@ -648,29 +642,16 @@ func (p *Printer) builtin(e *ir.Expr) string {
 	return fmt.Sprintf("gpu.%s(%s)", e.Name, args)
 }
 
-// item is the place of a work-item: g is its group, n the sizes of a group, b where the group
-// begins, l the work-item's place there, s the size of the grid. Without barriers the loops count
-// the place in the grid, i.
+// item is the place of a work-item.
 func (p *Printer) item(e *ir.Expr) string {
-	switch e.Name {
-	case "Global":
-		if !p.k.Barriers {
-			return fmt.Sprintf("i%d", e.N)
-		}
-		return fmt.Sprintf("(b%d + l%[1]d)", e.N)
-	case "Local":
-		if !p.k.Barriers {
-			return fmt.Sprintf("(i%d - b%[1]d)", e.N)
-		}
-		return fmt.Sprintf("l%d", e.N)
-	case "Group":
-		return fmt.Sprintf("g%d", e.N)
-	case "GlobalSize":
-		return fmt.Sprintf("s%d", e.N)
-	case "LocalSize":
-		return fmt.Sprintf("n%d", e.N)
+	at := "i"
+	switch {
+	case e.Name == "Groups":
+		return fmt.Sprintf("int64(grid.Groups[%d])", e.N)
+	case p.k.Barriers:
+		at = "l"
 	}
-	return fmt.Sprintf("int64(grid.Groups[%d])", e.N)
+	return p.k.Item(e, at+strconv.Itoa(e.N))
 }
 
 // bitFunctions is the names that package math/bits has for operations of the tree.

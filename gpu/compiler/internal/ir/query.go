@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"maps"
 	"slices"
+	"strconv"
 )
 
 // Questions about the tree that several passes and printers ask.
@@ -156,6 +157,22 @@ func UsesItem(list []*Stmt, name string, d int) bool {
 	found := false
 	WalkExprs(list, func(e *Expr) { found = found || e.Op == OpItem && e.Name == name && e.N == d })
 	return found
+}
+
+// Item is what the cpu device calls the place of a work-item, e: g is its group, n the sizes of a
+// group, b where the group begins, s the size of the grid, N its groups. at is what loops count:
+// the place in the group in kernels with barriers, in the grid in others.
+func (k *Kernel) Item(e *Expr, at string) string {
+	switch {
+	case e.Name == "Global" && k.Barriers:
+		return fmt.Sprintf("(b%d + %s)", e.N, at)
+	case e.Name == "Local" && !k.Barriers:
+		return fmt.Sprintf("(%s - b%d)", at, e.N)
+	case e.Name == "Global" || e.Name == "Local":
+		return at
+	}
+	letter := map[string]string{"Group": "g", "LocalSize": "n", "GlobalSize": "s", "Groups": "N"}[e.Name]
+	return letter + strconv.Itoa(e.N)
 }
 
 // LocalSize is how many bytes of local memory a group of n takes.
