@@ -299,7 +299,7 @@ void convolve_kernel(__global f32 *out_p, const ulong out_off, const ulong out_r
 }
 `,
 	Packed: kernelsPTX("convolve_kernel"),
-	Native: nativecode.Code_convolve.Of("convolve_kernel", "f72ca081f44d20434e95b2265d95b746"),
+	Native: nativecode.Code_convolve.Of("convolve_kernel", "fcd1eaf3fce31f030883a4cc2519ee44"),
 }
 
 // launchHistogram runs [histogram] over grid. Slices and matrices are in host memory or on the device of s;
@@ -373,7 +373,7 @@ void histogram_kernel(__global u32 *counts_p, const ulong counts_off, const ulon
 }
 `,
 	Packed: kernelsPTX("histogram_kernel"),
-	Native: nativecode.Code_histogram.Of("histogram_kernel", "b0c56cc90e69914a340f2c7e14a65de2"),
+	Native: nativecode.Code_histogram.Of("histogram_kernel", "972b90ffafa60cf6e74ba5ea055c241d"),
 }
 
 // launchLife runs [life] over grid. Slices and matrices are in host memory or on the device of s;
@@ -633,7 +633,7 @@ void matmul_float32(__global f32 *c_p, const ulong c_off, const ulong c_rows, co
 }
 `,
 	Packed: kernelsPTX("matmul_float32"),
-	Native: nativecode.Code_matmul.Of("matmul_float32", "bb5580449f5b83bca1f1d72a087e41bf"),
+	Native: nativecode.Code_matmul.Of("matmul_float32", "e8e26227ab478f3fdbdb3b25f9580a15"),
 }
 
 var matmulFloat64Kernel = &backend.Source{
@@ -699,7 +699,7 @@ void matmul_float64(__global f64 *c_p, const ulong c_off, const ulong c_rows, co
 }
 `,
 	Packed: kernelsPTX("matmul_float64"),
-	Native: nativecode.Code_matmul.Of("matmul_float64", "144b4b3f707ce5a7e1a5e28571fcf3d1"),
+	Native: nativecode.Code_matmul.Of("matmul_float64", "f01c08eb2b32e1b88737443d66b26932"),
 }
 
 var matmulInt32Kernel = &backend.Source{
@@ -764,7 +764,7 @@ void matmul_int32(__global i32 *c_p, const ulong c_off, const ulong c_rows, cons
 }
 `,
 	Packed: kernelsPTX("matmul_int32"),
-	Native: nativecode.Code_matmul.Of("matmul_int32", "d0184cf457eadfb1c8503949b0dc7226"),
+	Native: nativecode.Code_matmul.Of("matmul_int32", "64fe57290f27c48beee21c747ac5c77c"),
 }
 
 // launchNbody runs [nbody] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1325,7 +1325,7 @@ void sortTiles_kernel(__global i32 *x_p, const ulong x_off, const ulong x_len CH
 }
 `,
 	Packed: kernelsPTX("sortTiles_kernel"),
-	Native: nativecode.Code_sorttiles.Of("sortTiles_kernel", "a2328a9f499f1f6cd9725689dba915a1"),
+	Native: nativecode.Code_sorttiles.Of("sortTiles_kernel", "ca1ae807a10a3796259d06aae71fd421"),
 }
 
 // launchMergeTiles runs [mergeTiles] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1415,7 +1415,7 @@ void mergeTiles_kernel(__global i32 *x_p, const ulong x_off, const ulong x_len C
 }
 `,
 	Packed: kernelsPTX("mergeTiles_kernel"),
-	Native: nativecode.Code_mergetiles.Of("mergeTiles_kernel", "9c1759a1a3bef48b298e03af6c2d3d17"),
+	Native: nativecode.Code_mergetiles.Of("mergeTiles_kernel", "698d9d3aad015f48839cd170592be9fe"),
 }
 
 // launchSortPass runs [sortPass] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1658,7 +1658,7 @@ void wave_float32(__global f32 *next_p, const ulong next_off, const ulong next_r
 }
 `,
 	Packed: kernelsPTX("wave_float32"),
-	Native: nativecode.Code_wave.Of("wave_float32", "00410233f38777658b05de4e7f0766d2"),
+	Native: nativecode.Code_wave.Of("wave_float32", "fcdc4567ec7fc6a388099cf1839cf879"),
 }
 
 var waveFloat64Kernel = &backend.Source{
@@ -1723,7 +1723,7 @@ void wave_float64(__global f64 *next_p, const ulong next_off, const ulong next_r
 }
 `,
 	Packed: kernelsPTX("wave_float64"),
-	Native: nativecode.Code_wave.Of("wave_float64", "008ce33506989cf0da81c0ec580d4b9f"),
+	Native: nativecode.Code_wave.Of("wave_float64", "6a1b29db602e748faff897df9814310f"),
 }
 
 //go:embed kernels_tandem.zip

@@ -273,7 +273,7 @@ void FastMatmul_float32(__global const f32 *a_p, const ulong a_off, const ulong 
 }
 `,
 	Packed: kernelsPTX("FastMatmul_float32"),
-	Native: nativecode.Code_fastmatmul.Of("FastMatmul_float32", "e1b5a248bb068ceff32c166ffe3b23aa"),
+	Native: nativecode.Code_fastmatmul.Of("FastMatmul_float32", "ec87dda903be13ceacd7a343b79e2e6f"),
 }
 
 var FastMatmulFloat64Kernel = &backend.Source{
@@ -336,7 +336,7 @@ void FastMatmul_float64(__global const f64 *a_p, const ulong a_off, const ulong 
 }
 `,
 	Packed: kernelsPTX("FastMatmul_float64"),
-	Native: nativecode.Code_fastmatmul.Of("FastMatmul_float64", "69ddb36c2bf453ef060a671eefe88b50"),
+	Native: nativecode.Code_fastmatmul.Of("FastMatmul_float64", "ba7c10575fbafb90a2c0c0d6b3cced6e"),
 }
 
 var FastMatmulInt32Kernel = &backend.Source{
@@ -398,7 +398,7 @@ void FastMatmul_int32(__global const i32 *a_p, const ulong a_off, const ulong a_
 }
 `,
 	Packed: kernelsPTX("FastMatmul_int32"),
-	Native: nativecode.Code_fastmatmul.Of("FastMatmul_int32", "d502165544e76b805f5815613089ccb9"),
+	Native: nativecode.Code_fastmatmul.Of("FastMatmul_int32", "37dfdd5c436ace0810b2bc9fccdabf83"),
 }
 
 // LaunchTwice runs [Twice] over grid. Slices and matrices are in host memory or on the device of s;

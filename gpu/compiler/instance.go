@@ -86,21 +86,12 @@ func (e *emitter) asText(k *front.KernelDecl, n *ir.Kernel) Instance {
 		}
 		i.Params = append(i.Params, p)
 	}
-	var params support.Params
-	for _, p := range paramsOf(n) {
-		switch p.kind {
-		case "Slice":
-			params = params.Slice(p.name, p.word, p.size)
-		case "ConstSlice":
-			params = params.ConstSlice(p.name, p.word, p.size)
-		case "Matrix":
-			params = params.Matrix(p.name, p.word, p.size)
-		case "ConstMatrix":
-			params = params.ConstMatrix(p.name, p.word, p.size)
-		default:
-			params = params.Scalar(p.name, p.word, p.size)
-		}
+	add := map[string]func(list support.Params, name, word string, size int) support.Params{
+		"Slice": support.Params.Slice, "ConstSlice": support.Params.ConstSlice, "Matrix": support.Params.Matrix,
+		"ConstMatrix": support.Params.ConstMatrix, "Scalar": support.Params.Scalar,
 	}
-	i.Source.Params = params
+	for _, p := range paramsOf(n) {
+		i.Source.Params = add[p.kind](i.Source.Params, p.name, p.word, p.size)
+	}
 	return i
 }

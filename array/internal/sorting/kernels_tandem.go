@@ -386,11 +386,11 @@ var SearchKernels = support.Kernels{
 }
 
 var SearchUint32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Group(256, 1, 1).Source("Search_uint32", nativecode.Code_search.Of("Search_uint32", "c4fd0e2f1e7cabdd818600db55bb85d6"), support.Params{}.Matrix("c", "int", 4).ConstMatrix("edges", "uint", 4).ConstMatrix("a", "uint", 4).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("count", "uint", 4).Scalar("right", "uint", 4), SearchUint32Go, SearchUint32Plain, "search.go")
+	return kernelsPacked.Group(256, 1, 1).Source("Search_uint32", nativecode.Code_search.Of("Search_uint32", "938b8675d21956d3a26636c817e0d6f3"), support.Params{}.Matrix("c", "int", 4).ConstMatrix("edges", "uint", 4).ConstMatrix("a", "uint", 4).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("count", "uint", 4).Scalar("right", "uint", 4), SearchUint32Go, SearchUint32Plain, "search.go")
 }}
 
 var SearchUint64Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Group(256, 1, 1).Source("Search_uint64", nativecode.Code_search.Of("Search_uint64", "ada6268612b8f86486671a69117d721b"), support.Params{}.Matrix("c", "int", 4).ConstMatrix("edges", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("count", "uint", 4).Scalar("right", "uint", 4), SearchUint64Go, SearchUint64Plain, "search.go")
+	return kernelsPacked.Group(256, 1, 1).Source("Search_uint64", nativecode.Code_search.Of("Search_uint64", "a3fea4b10cfab7a1e90bccab7b8a1077"), support.Params{}.Matrix("c", "int", 4).ConstMatrix("edges", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("o.sign", "ulong", 8).Scalar("o.flip", "ulong", 8).Scalar("o.nan", "ulong", 8).Scalar("o.zero", "ulong", 8).Scalar("o.down", "ulong", 8).Scalar("count", "uint", 4).Scalar("right", "uint", 4), SearchUint64Go, SearchUint64Plain, "search.go")
 }}
 
 // LaunchSelect runs [Select] over grid. Slices and matrices are in host memory or on the device of s;

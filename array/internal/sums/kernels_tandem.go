@@ -44,19 +44,19 @@ var AlongKernels = support.Kernels{
 }
 
 var AlongFloat32SinglePlainKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Along_float32_single_plain", nativecode.Code_along.Of("Along_float32_single_plain", "77a7a94888285901af5fe673fe8ec57d"), support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("r.outputs", "long", 8).Scalar("r.height", "long", 8).Scalar("r.cols", "long", 8).Scalar("r.turns", "long", 8).Scalar("r.spread", "uint", 4).Scalar("r.fours", "uint", 4).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), AlongFloat32SinglePlainGo, AlongFloat32SinglePlainPlain, "along.go", "../../../internal/superacc/superacc.go", "format.go", "block.go", "../../../internal/superacc/value.go")
+	return kernelsPacked.Source("Along_float32_single_plain", nativecode.Code_along.Of("Along_float32_single_plain", "a8afe6002c487e114a4c271900cf390e"), support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("r.outputs", "long", 8).Scalar("r.height", "long", 8).Scalar("r.cols", "long", 8).Scalar("r.turns", "long", 8).Scalar("r.spread", "uint", 4).Scalar("r.fours", "uint", 4).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), AlongFloat32SinglePlainGo, AlongFloat32SinglePlainPlain, "along.go", "../../../internal/superacc/superacc.go", "format.go", "block.go", "../../../internal/superacc/value.go")
 }}
 
 var AlongFloat64DoublePlainKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Along_float64_double_plain", nativecode.Code_along.Of("Along_float64_double_plain", "d95f96af8e49e778e9f9f728b6f00717"), support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("words", "long", 8).ConstSlice("shift", "double", 8).Scalar("r.outputs", "long", 8).Scalar("r.height", "long", 8).Scalar("r.cols", "long", 8).Scalar("r.turns", "long", 8).Scalar("r.spread", "uint", 4).Scalar("r.fours", "uint", 4).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), AlongFloat64DoublePlainGo, AlongFloat64DoublePlainPlain, "along.go", "../../../internal/superacc/superacc.go", "format.go", "block.go", "../../../internal/superacc/value.go")
+	return kernelsPacked.Source("Along_float64_double_plain", nativecode.Code_along.Of("Along_float64_double_plain", "fe350994cf31066aaa191ad9c147bb5b"), support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("words", "long", 8).ConstSlice("shift", "double", 8).Scalar("r.outputs", "long", 8).Scalar("r.height", "long", 8).Scalar("r.cols", "long", 8).Scalar("r.turns", "long", 8).Scalar("r.spread", "uint", 4).Scalar("r.fours", "uint", 4).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), AlongFloat64DoublePlainGo, AlongFloat64DoublePlainPlain, "along.go", "../../../internal/superacc/superacc.go", "format.go", "block.go", "../../../internal/superacc/value.go")
 }}
 
 var AlongFloat32SingleProductKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Along_float32_single_product", nativecode.Code_along.Of("Along_float32_single_product", "1bc1f9b85d4f4891d3fc4fddb5acdd88"), support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("r.outputs", "long", 8).Scalar("r.height", "long", 8).Scalar("r.cols", "long", 8).Scalar("r.turns", "long", 8).Scalar("r.spread", "uint", 4).Scalar("r.fours", "uint", 4).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), AlongFloat32SingleProductGo, AlongFloat32SingleProductPlain, "along.go", "../../../internal/superacc/superacc.go", "format.go", "block.go", "../../../internal/superacc/value.go")
+	return kernelsPacked.Source("Along_float32_single_product", nativecode.Code_along.Of("Along_float32_single_product", "69c42ee47a07e0cef3165fae5dd3814f"), support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("r.outputs", "long", 8).Scalar("r.height", "long", 8).Scalar("r.cols", "long", 8).Scalar("r.turns", "long", 8).Scalar("r.spread", "uint", 4).Scalar("r.fours", "uint", 4).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), AlongFloat32SingleProductGo, AlongFloat32SingleProductPlain, "along.go", "../../../internal/superacc/superacc.go", "format.go", "block.go", "../../../internal/superacc/value.go")
 }}
 
 var AlongFloat64DoubleProductKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Along_float64_double_product", nativecode.Code_along.Of("Along_float64_double_product", "ad70867a5cc8abf018cf497157eacadd"), support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("words", "long", 8).ConstSlice("shift", "double", 8).Scalar("r.outputs", "long", 8).Scalar("r.height", "long", 8).Scalar("r.cols", "long", 8).Scalar("r.turns", "long", 8).Scalar("r.spread", "uint", 4).Scalar("r.fours", "uint", 4).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), AlongFloat64DoubleProductGo, AlongFloat64DoubleProductPlain, "along.go", "../../../internal/superacc/superacc.go", "format.go", "block.go", "../../../internal/superacc/value.go")
+	return kernelsPacked.Source("Along_float64_double_product", nativecode.Code_along.Of("Along_float64_double_product", "4bc43e0225af9f4304b05992751c7fcf"), support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("words", "long", 8).ConstSlice("shift", "double", 8).Scalar("r.outputs", "long", 8).Scalar("r.height", "long", 8).Scalar("r.cols", "long", 8).Scalar("r.turns", "long", 8).Scalar("r.spread", "uint", 4).Scalar("r.fours", "uint", 4).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), AlongFloat64DoubleProductGo, AlongFloat64DoubleProductPlain, "along.go", "../../../internal/superacc/superacc.go", "format.go", "block.go", "../../../internal/superacc/value.go")
 }}
 
 // LaunchEach runs [Each] over grid. Slices and matrices are in host memory or on the device of s;
@@ -140,39 +140,39 @@ var FoldAlongKernels = support.Kernels{
 }
 
 var FoldAlongFloat32Float32Int32Ends32Value32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("FoldAlong_float32_float32_int32_ends32_value32", nativecode.Code_foldalong.Of("FoldAlong_float32_float32_int32_ends32_value32", "51adf608744d475f9c2770c042e902e9"), support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongFloat32Float32Int32Ends32Value32Go, FoldAlongFloat32Float32Int32Ends32Value32Plain, "fold.go")
+	return kernelsPacked.Source("FoldAlong_float32_float32_int32_ends32_value32", nativecode.Code_foldalong.Of("FoldAlong_float32_float32_int32_ends32_value32", "966b6bce327c1dfc3181b5739c0a5668"), support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongFloat32Float32Int32Ends32Value32Go, FoldAlongFloat32Float32Int32Ends32Value32Plain, "fold.go")
 }}
 
 var FoldAlongFloat64Float64Int64Ends64Value64Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("FoldAlong_float64_float64_int64_ends64_value64", nativecode.Code_foldalong.Of("FoldAlong_float64_float64_int64_ends64_value64", "aeb288750b5f63927da2f921ca98e967"), support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "long", 8), FoldAlongFloat64Float64Int64Ends64Value64Go, FoldAlongFloat64Float64Int64Ends64Value64Plain, "fold.go")
+	return kernelsPacked.Source("FoldAlong_float64_float64_int64_ends64_value64", nativecode.Code_foldalong.Of("FoldAlong_float64_float64_int64_ends64_value64", "7ba311409014c3782b2c4bfe03d109c7"), support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "long", 8), FoldAlongFloat64Float64Int64Ends64Value64Go, FoldAlongFloat64Float64Int64Ends64Value64Plain, "fold.go")
 }}
 
 var FoldAlongFloat32Int32Int32First32IndexKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("FoldAlong_float32_int32_int32_first32_index", nativecode.Code_foldalong.Of("FoldAlong_float32_int32_int32_first32_index", "6d359b769eb9d99c3a5274453020501b"), support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongFloat32Int32Int32First32IndexGo, FoldAlongFloat32Int32Int32First32IndexPlain, "fold.go")
+	return kernelsPacked.Source("FoldAlong_float32_int32_int32_first32_index", nativecode.Code_foldalong.Of("FoldAlong_float32_int32_int32_first32_index", "a0beb65a3c7085bbbb46a09fa3eb9883"), support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongFloat32Int32Int32First32IndexGo, FoldAlongFloat32Int32Int32First32IndexPlain, "fold.go")
 }}
 
 var FoldAlongFloat64Int32Int64First64IndexKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("FoldAlong_float64_int32_int64_first64_index", nativecode.Code_foldalong.Of("FoldAlong_float64_int32_int64_first64_index", "18a5e860e679d750c53faf95e5c03c51"), support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "long", 8), FoldAlongFloat64Int32Int64First64IndexGo, FoldAlongFloat64Int32Int64First64IndexPlain, "fold.go")
+	return kernelsPacked.Source("FoldAlong_float64_int32_int64_first64_index", nativecode.Code_foldalong.Of("FoldAlong_float64_int32_int64_first64_index", "35729676d7760a5ac2435ecc4191928e"), support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "long", 8), FoldAlongFloat64Int32Int64First64IndexGo, FoldAlongFloat64Int32Int64First64IndexPlain, "fold.go")
 }}
 
 var FoldAlongInt32Int32Int32EndsIntValueIntKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("FoldAlong_int32_int32_int32_endsInt_valueInt", nativecode.Code_foldalong.Of("FoldAlong_int32_int32_int32_endsInt_valueInt", "00a88648a6534944274988825fee13d4"), support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongInt32Int32Int32EndsIntValueIntGo, FoldAlongInt32Int32Int32EndsIntValueIntPlain, "fold.go")
+	return kernelsPacked.Source("FoldAlong_int32_int32_int32_endsInt_valueInt", nativecode.Code_foldalong.Of("FoldAlong_int32_int32_int32_endsInt_valueInt", "27e4b42da92e3f6779f8959645c4deb2"), support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongInt32Int32Int32EndsIntValueIntGo, FoldAlongInt32Int32Int32EndsIntValueIntPlain, "fold.go")
 }}
 
 var FoldAlongInt32Int32Int32FirstIntIndexKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("FoldAlong_int32_int32_int32_firstInt_index", nativecode.Code_foldalong.Of("FoldAlong_int32_int32_int32_firstInt_index", "b5ccef90b5bbcc70e5fe8cfee21c1d91"), support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongInt32Int32Int32FirstIntIndexGo, FoldAlongInt32Int32Int32FirstIntIndexPlain, "fold.go")
+	return kernelsPacked.Source("FoldAlong_int32_int32_int32_firstInt_index", nativecode.Code_foldalong.Of("FoldAlong_int32_int32_int32_firstInt_index", "a542e17d8f069bd06920110697bd0d39"), support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongInt32Int32Int32FirstIntIndexGo, FoldAlongInt32Int32Int32FirstIntIndexPlain, "fold.go")
 }}
 
 var FoldAlongInt32Int32Int32Add32TotalKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("FoldAlong_int32_int32_int32_add32_total", nativecode.Code_foldalong.Of("FoldAlong_int32_int32_int32_add32_total", "882ee9653dca7a27cdef2486b763ac65"), support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongInt32Int32Int32Add32TotalGo, FoldAlongInt32Int32Int32Add32TotalPlain, "fold.go")
+	return kernelsPacked.Source("FoldAlong_int32_int32_int32_add32_total", nativecode.Code_foldalong.Of("FoldAlong_int32_int32_int32_add32_total", "083ff8670fe3e6b688d4660624d3956b"), support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongInt32Int32Int32Add32TotalGo, FoldAlongInt32Int32Int32Add32TotalPlain, "fold.go")
 }}
 
 var FoldAlongBoolInt32Int32CountTotalKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("FoldAlong_bool_int32_int32_count_total", nativecode.Code_foldalong.Of("FoldAlong_bool_int32_int32_count_total", "68081623090ea67f448f375653e24e1f"), support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongBoolInt32Int32CountTotalGo, FoldAlongBoolInt32Int32CountTotalPlain, "fold.go")
+	return kernelsPacked.Source("FoldAlong_bool_int32_int32_count_total", nativecode.Code_foldalong.Of("FoldAlong_bool_int32_int32_count_total", "95647a2a875de7c1e1c2c7d3fa1b0652"), support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongBoolInt32Int32CountTotalGo, FoldAlongBoolInt32Int32CountTotalPlain, "fold.go")
 }}
 
 var FoldAlongBoolBoolInt32EndsBoolTruthKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("FoldAlong_bool_bool_int32_endsBool_truth", nativecode.Code_foldalong.Of("FoldAlong_bool_bool_int32_endsBool_truth", "ecc602c5d25f825e62ec4361f106b0da"), support.Params{}.Matrix("c", "uchar", 1).Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongBoolBoolInt32EndsBoolTruthGo, FoldAlongBoolBoolInt32EndsBoolTruthPlain, "fold.go")
+	return kernelsPacked.Source("FoldAlong_bool_bool_int32_endsBool_truth", nativecode.Code_foldalong.Of("FoldAlong_bool_bool_int32_endsBool_truth", "51606b512562190101852ff8cdb9ffc3"), support.Params{}.Matrix("c", "uchar", 1).Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongBoolBoolInt32EndsBoolTruthGo, FoldAlongBoolBoolInt32EndsBoolTruthPlain, "fold.go")
 }}
 
 // LaunchFoldEach runs [FoldEach] over grid. Slices and matrices are in host memory or on the device of s;
@@ -269,27 +269,27 @@ var FinishKernels = support.Kernels{
 }
 
 var FinishFloat32Value32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Finish_float32_value32", nativecode.Code_finish.Of("Finish_float32_value32", "51a77848ac5869619f307d29650fc731"), support.Params{}.Matrix("c", "float", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishFloat32Value32Go, FinishFloat32Value32Plain, "fold.go")
+	return kernelsPacked.Source("Finish_float32_value32", nativecode.Code_finish.Of("Finish_float32_value32", "b8e9d47bb7abcfe71cda7a612ad0ebd1"), support.Params{}.Matrix("c", "float", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishFloat32Value32Go, FinishFloat32Value32Plain, "fold.go")
 }}
 
 var FinishFloat64Value64Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Finish_float64_value64", nativecode.Code_finish.Of("Finish_float64_value64", "9ece9a68794169395817dea1da5bde6c"), support.Params{}.Matrix("c", "double", 8).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishFloat64Value64Go, FinishFloat64Value64Plain, "fold.go")
+	return kernelsPacked.Source("Finish_float64_value64", nativecode.Code_finish.Of("Finish_float64_value64", "72aace8bcb522b9c015446c5edb0a8a1"), support.Params{}.Matrix("c", "double", 8).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishFloat64Value64Go, FinishFloat64Value64Plain, "fold.go")
 }}
 
 var FinishInt32ValueIntKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Finish_int32_valueInt", nativecode.Code_finish.Of("Finish_int32_valueInt", "5fc4fc6d7ed709247a75f6f9593079e6"), support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishInt32ValueIntGo, FinishInt32ValueIntPlain, "fold.go")
+	return kernelsPacked.Source("Finish_int32_valueInt", nativecode.Code_finish.Of("Finish_int32_valueInt", "72d711fecfd036e061037f781cb91cf2"), support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishInt32ValueIntGo, FinishInt32ValueIntPlain, "fold.go")
 }}
 
 var FinishInt32IndexKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Finish_int32_index", nativecode.Code_finish.Of("Finish_int32_index", "121caf8b676c0cdd4eed98fe66b0046e"), support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishInt32IndexGo, FinishInt32IndexPlain, "fold.go")
+	return kernelsPacked.Source("Finish_int32_index", nativecode.Code_finish.Of("Finish_int32_index", "7933860f21d9e1efca86a69fdcac2c39"), support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishInt32IndexGo, FinishInt32IndexPlain, "fold.go")
 }}
 
 var FinishInt32TotalKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Finish_int32_total", nativecode.Code_finish.Of("Finish_int32_total", "82a062d330e0815281af76098468b9ff"), support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishInt32TotalGo, FinishInt32TotalPlain, "fold.go")
+	return kernelsPacked.Source("Finish_int32_total", nativecode.Code_finish.Of("Finish_int32_total", "b26e30ed20d5c28408ae9b10cb0f5bcf"), support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishInt32TotalGo, FinishInt32TotalPlain, "fold.go")
 }}
 
 var FinishBoolTruthKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Finish_bool_truth", nativecode.Code_finish.Of("Finish_bool_truth", "806befcb0d966f981932eb42afbf0772"), support.Params{}.Matrix("c", "uchar", 1).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishBoolTruthGo, FinishBoolTruthPlain, "fold.go")
+	return kernelsPacked.Source("Finish_bool_truth", nativecode.Code_finish.Of("Finish_bool_truth", "b632b9f75d5d736a5f9cc53c146b5ffe"), support.Params{}.Matrix("c", "uchar", 1).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishBoolTruthGo, FinishBoolTruthPlain, "fold.go")
 }}
 
 // LaunchRound runs [Round] over grid. Slices and matrices are in host memory or on the device of s;
@@ -310,11 +310,11 @@ var RoundKernels = support.Kernels{
 }
 
 var RoundFloat32SingleKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Round_float32_single", nativecode.Code_round.Of("Round_float32_single", "135feaba4d561a69b2d5f0e3a6d0e7f3"), support.Params{}.Matrix("c", "float", 4).ConstSlice("words", "long", 8).Scalar("parts", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4), RoundFloat32SingleGo, RoundFloat32SinglePlain, "merge.go", "../../../internal/superacc/value.go", "fold.go", "../../../internal/superacc/superacc.go", "format.go")
+	return kernelsPacked.Source("Round_float32_single", nativecode.Code_round.Of("Round_float32_single", "e21768fce75316a443ecb0d13d1207a9"), support.Params{}.Matrix("c", "float", 4).ConstSlice("words", "long", 8).Scalar("parts", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4), RoundFloat32SingleGo, RoundFloat32SinglePlain, "merge.go", "../../../internal/superacc/value.go", "fold.go", "../../../internal/superacc/superacc.go", "format.go")
 }}
 
 var RoundFloat64DoubleKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Round_float64_double", nativecode.Code_round.Of("Round_float64_double", "e9bd36b30593d109c4a5198535c38ff1"), support.Params{}.Matrix("c", "double", 8).ConstSlice("words", "long", 8).Scalar("parts", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4), RoundFloat64DoubleGo, RoundFloat64DoublePlain, "merge.go", "../../../internal/superacc/value.go", "fold.go", "../../../internal/superacc/superacc.go", "format.go")
+	return kernelsPacked.Source("Round_float64_double", nativecode.Code_round.Of("Round_float64_double", "fd9dbae6d54b6030b58eb26fbcc15003"), support.Params{}.Matrix("c", "double", 8).ConstSlice("words", "long", 8).Scalar("parts", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4), RoundFloat64DoubleGo, RoundFloat64DoublePlain, "merge.go", "../../../internal/superacc/value.go", "fold.go", "../../../internal/superacc/superacc.go", "format.go")
 }}
 
 // LaunchGather runs [Gather] over grid. Slices and matrices are in host memory or on the device of s;

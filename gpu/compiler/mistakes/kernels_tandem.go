@@ -269,7 +269,7 @@ void Shared_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len
   STORE(g_i32, out_.p[AT(i_, out_.n, 66)], v_);
 }
 `,
-	Native: nativecode.Code_shared.Of("Shared_kernel", "9bb4f85bb7e9143cec734b19877d3626"),
+	Native: nativecode.Code_shared.Of("Shared_kernel", "74c10c91b99510101e89246d6aeb5776"),
 }
 
 // LaunchPrivate runs [Private] over grid. Slices and matrices are in host memory or on the device of s;

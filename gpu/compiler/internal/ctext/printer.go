@@ -37,7 +37,14 @@ type Printer struct {
 	fn         *ir.Function
 	barriers   bool       // the kernel has some
 	around     []*ir.Stmt // the loops and blocks that the statement is in
-	labels     int
+	targets    map[*ir.Stmt]*target
+}
+
+// A target is a loop or a block that jumps leave, or a loop whose next turn they go on with, by
+// goto.
+type target struct {
+	label           string
+	broken, resumed bool
 }
 
 // NewPrinter is a printer for kernel k, and for functions that it calls.
@@ -45,7 +52,7 @@ func NewPrinter(k *ir.Kernel, program *ir.Program) *Printer {
 	p := &Printer{
 		Program: program, Decls: new(strings.Builder), Out: new(strings.Builder), names: ir.Scope{k.Entry: true},
 		named: map[any]string{}, Helpers: map[string]bool{}, files: new([]string), fn: k.Function,
-		barriers: k.Barriers,
+		barriers: k.Barriers, targets: map[*ir.Stmt]*target{},
 	}
 	p.Place(k.Pos) // the kernel's own file is the first
 	return p
@@ -293,7 +300,7 @@ func (p *Printer) function(fn *ir.Function) string {
 	p.named[fn] = name
 	q := &Printer{
 		Program: p.Program, files: p.files, Decls: p.Decls, Out: new(strings.Builder), names: p.names, named: p.named,
-		Helpers: p.Helpers, fn: fn, float64By: p.float64By,
+		Helpers: p.Helpers, fn: fn, float64By: p.float64By, targets: map[*ir.Stmt]*target{},
 	}
 	result := q.resultType(fn)
 	var params []string
@@ -459,26 +466,25 @@ func (p *Printer) loop(s *ir.Stmt) {
 	p.around = append(p.around, s)
 	body := p.captured(s.Body)
 	p.Line("for (; %s; %s) {", cond, post)
-	if s.Resumed { // the braces end what the body declares
-		body = p.spaces() + "  {\n" + body + p.spaces() + "  }\n" + p.spaces() + "  " + s.Label + "_next:;\n"
+	if t := p.targets[s]; t != nil && t.resumed { // the braces end what the body declares
+		body = p.spaces() + "  {\n" + body + p.spaces() + "  }\n" + p.spaces() + "  " + t.label + "_next:;\n"
 	}
 	p.Out.WriteString(body)
 	p.Line("}")
 	p.around = p.around[:len(p.around)-1]
 	p.broken(s)
-	s.Resumed = false
 }
 
 // broken prints where a goto out of s leads: to a barrier, if it came past one.
 func (p *Printer) broken(s *ir.Stmt) {
-	if !s.Broken {
+	t := p.targets[s]
+	if t == nil || !t.broken {
 		return
 	}
-	p.Line("%s:;", s.Label)
+	p.Line("%s:;", t.label)
 	if s.Meets && holdsBarrier(s.Body) {
 		p.Line("JOIN;")
 	}
-	s.Broken = false
 }
 
 func (p *Printer) spaces() string { return strings.Repeat("  ", p.Indent) }
@@ -504,18 +510,18 @@ func (p *Printer) jump(s *ir.Stmt) {
 			break
 		}
 	}
-	t := s.Target
-	if !t.Broken && !t.Resumed {
-		p.labels++
-		t.Label = fmt.Sprintf("l%d", p.labels)
+	t := p.targets[s.Target]
+	if t == nil {
+		t = &target{label: fmt.Sprintf("l%d", len(p.targets)+1)}
+		p.targets[s.Target] = t
 	}
 	if s.Kind == ir.StmtBreak {
-		t.Broken = true
-		p.Line("goto %s;", t.Label)
+		t.broken = true
+		p.Line("goto %s;", t.label)
 		return
 	}
-	t.Resumed = true
-	p.Line("goto %s_next;", t.Label)
+	t.resumed = true
+	p.Line("goto %s_next;", t.label)
 }
 
 // returnStmt prints a return: one of the whole group from a barrier, as PoCL (3.1) goes wrong where
@@ -593,13 +599,7 @@ func (p *Printer) braces(e *ir.Expr) string {
 }
 
 // bare is e without parentheses around it.
-func (p *Printer) bare(e *ir.Expr) string {
-	s := p.expr(e)
-	if strings.HasPrefix(s, "(") && ir.Closes(s) == len(s)-1 {
-		return s[1 : len(s)-1]
-	}
-	return s
-}
+func (p *Printer) bare(e *ir.Expr) string { return ir.Bare(p.expr(e)) }
 
 func (p *Printer) exprs(list []*ir.Expr) string {
 	var s []string
@@ -883,22 +883,27 @@ func (p *Printer) builtin(e *ir.Expr) string {
 		return fmt.Sprintf("fma(%s)", args)
 	case "div", "rem":
 		return fmt.Sprintf("%s(LINE(%d) %s)", p.Helper(e.Name+"_"+t.Name), p.Place(e.Pos), args)
-	case "min", "max":
-		return fmt.Sprintf("%s(%s)", p.Helper(e.Name+"_"+t.Name), args)
+	case "min", "max", "popcount", "clz", "ctz", "len", "reverse", "reversebytes", "mulhi":
+		return p.Helped(e.Name, t, args)
 	case "bits", "frombits":
 		return fmt.Sprintf("as_%s(%s)", map[ir.Kind]string{
 			ir.KindUint32: "uint", ir.KindUint64: "ulong", ir.KindFloat32: "float",
 			ir.KindFloat64: "double",
 		}[e.Type.Kind], args)
-	case "popcount", "clz", "ctz":
-		return fmt.Sprintf("((i64)%s(%s))", p.Helper(e.Name+"_"+t.Name), args)
-	case "len":
-		return fmt.Sprintf("((i64)%d - (i64)%s(%s))", t.Bits(), p.Helper("clz_"+t.Name), args)
-	case "reverse", "reversebytes", "mulhi":
-		return fmt.Sprintf("%s(%s)", p.Helper(e.Name+"_"+t.Name), args)
 	case "sqrt", "abs", "floor", "ceil", "trunc":
 		return fmt.Sprintf("%s(%s)", p.Helper(e.Name+"_f64"), args)
 	}
 	name := strings.ToLower(strings.TrimPrefix(e.Name, "Atomic"))
 	return fmt.Sprintf("%s(CHECK %s)", p.atomic(name, t.Elem, t.Space), args)
+}
+
+// Helped is a call of a helper for type t, which counts bits, or has a result of the same type.
+func (p *Printer) Helped(name string, t *ir.Type, args string) string {
+	switch name {
+	case "popcount", "clz", "ctz":
+		return fmt.Sprintf("((i64)%s(%s))", p.Helper(name+"_"+t.Name), args)
+	case "len":
+		return fmt.Sprintf("((i64)%d - (i64)%s(%s))", t.Bits(), p.Helper("clz_"+t.Name), args)
+	}
+	return fmt.Sprintf("%s(%s)", p.Helper(name+"_"+t.Name), args)
 }

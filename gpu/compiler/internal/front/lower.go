@@ -288,24 +288,17 @@ func assignedIn(info *types.Info, body ast.Node) map[types.Object]bool {
 
 // effects tells whether statements write memory that others see, and whether they read any.
 func effects(list []*ir.Stmt) (writes, reads bool) {
-	look := func(e *ir.Expr) {
-		e.Walk(func(e *ir.Expr) {
-			switch {
-			case e.Op == ir.OpCall:
-				writes, reads = writes || e.Fn.Effects, reads || e.Fn.Memory
-			case e.Op == ir.OpBuiltin && strings.HasPrefix(e.Name, "Atomic"):
-				writes = true
-			case (e.Op == ir.OpIndex || e.Op == ir.OpField || e.Op == ir.OpDeref) && ir.Shared(e):
-				reads = true
-			}
-		})
-	}
-	ir.Walk(list, func(s *ir.Stmt) {
-		s.Exprs(look)
-		if s.Kind == ir.StmtAssign && ir.Shared(s.X) {
+	ir.WalkExprs(list, func(e *ir.Expr) {
+		switch {
+		case e.Op == ir.OpCall:
+			writes, reads = writes || e.Fn.Effects, reads || e.Fn.Memory
+		case e.Op == ir.OpBuiltin && strings.HasPrefix(e.Name, "Atomic"):
 			writes = true
+		case (e.Op == ir.OpIndex || e.Op == ir.OpField || e.Op == ir.OpDeref) && ir.Shared(e):
+			reads = true
 		}
 	})
+	ir.Walk(list, func(s *ir.Stmt) { writes = writes || s.Kind == ir.StmtAssign && ir.Shared(s.X) })
 	return writes, reads
 }
 

@@ -29,6 +29,7 @@ type Printer struct {
 	hoists    int
 	hoisted   map[*ir.Expr]string // by names
 	labels    int
+	labelled  map[*ir.Stmt]string
 	next      string // the label of the loop over work-items that a return or such goes on with
 	used      bool   // it was
 	addressed map[*ir.Variable]bool
@@ -40,7 +41,7 @@ type Printer struct {
 func NewPrinter(program *ir.Program, n *Names) *Printer {
 	return &Printer{
 		program: program, names: n, done: map[any]bool{}, hoisted: map[*ir.Expr]string{},
-		unset: map[*ir.Variable]bool{},
+		unset: map[*ir.Variable]bool{}, labelled: map[*ir.Stmt]string{},
 	}
 }
 
@@ -176,17 +177,7 @@ func (p *Printer) Functions() {
 // addressed is the variables whose address list takes.
 func addressed(list []*ir.Stmt) map[*ir.Variable]bool {
 	m := map[*ir.Variable]bool{}
-	ir.Walk(list, func(s *ir.Stmt) {
-		s.Exprs(func(e *ir.Expr) {
-			e.Walk(func(e *ir.Expr) {
-				if e.Op == ir.OpAddr {
-					if v := ir.RootVariable(e.X); v != nil {
-						m[v] = true
-					}
-				}
-			})
-		})
-	})
+	ir.Addressed(list, func(v *ir.Variable) { m[v] = true })
 	return m
 }
 
@@ -388,11 +379,11 @@ func (p *Printer) block(s *ir.Stmt, body func()) {
 }
 
 func (p *Printer) label(s *ir.Stmt) string {
-	if s.Label == "" || !strings.HasPrefix(s.Label, "loop") {
+	if p.labelled[s] == "" {
 		p.labels++
-		s.Label = fmt.Sprintf("loop%d", p.labels)
+		p.labelled[s] = fmt.Sprintf("loop%d", p.labels)
 	}
-	return s.Label
+	return p.labelled[s]
 }
 
 // begin is how the loop begins that a block holds with its variables and nothing else.
@@ -499,13 +490,7 @@ func (p *Printer) returnStmt(s *ir.Stmt) {
 }
 
 // bare is e without parentheses around it.
-func (p *Printer) bare(e *ir.Expr) string {
-	s := p.expr(e)
-	if strings.HasPrefix(s, "(") && ir.Closes(s) == len(s)-1 {
-		return s[1 : len(s)-1]
-	}
-	return s
-}
+func (p *Printer) bare(e *ir.Expr) string { return ir.Bare(p.expr(e)) }
 
 func (p *Printer) expr(e *ir.Expr) string {
 	if name := p.hoisted[e]; name != "" {
@@ -657,29 +642,16 @@ func (p *Printer) builtin(e *ir.Expr) string {
 	return fmt.Sprintf("gpu.%s(%s)", e.Name, args)
 }
 
-// item is the place of a work-item: g is its group, n the sizes of a group, b where the group
-// begins, l the work-item's place there, s the size of the grid. Without barriers the loops count
-// the place in the grid, i.
+// item is the place of a work-item.
 func (p *Printer) item(e *ir.Expr) string {
-	switch e.Name {
-	case "Global":
-		if !p.k.Barriers {
-			return fmt.Sprintf("i%d", e.N)
-		}
-		return fmt.Sprintf("(b%d + l%[1]d)", e.N)
-	case "Local":
-		if !p.k.Barriers {
-			return fmt.Sprintf("(i%d - b%[1]d)", e.N)
-		}
-		return fmt.Sprintf("l%d", e.N)
-	case "Group":
-		return fmt.Sprintf("g%d", e.N)
-	case "GlobalSize":
-		return fmt.Sprintf("s%d", e.N)
-	case "LocalSize":
-		return fmt.Sprintf("n%d", e.N)
+	at := "i"
+	switch {
+	case e.Name == "Groups":
+		return fmt.Sprintf("int64(grid.Groups[%d])", e.N)
+	case p.k.Barriers:
+		at = "l"
 	}
-	return fmt.Sprintf("int64(grid.Groups[%d])", e.N)
+	return p.k.Item(e, at+strconv.Itoa(e.N))
 }
 
 // bitFunctions is the names that package math/bits has for operations of the tree.

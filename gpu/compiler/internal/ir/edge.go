@@ -152,15 +152,13 @@ func (g *Edges) alone(body []*Stmt, v *Variable, d int) bool {
 		for _, v := range s.Dst {
 			change(v)
 		}
-		s.Exprs(func(e *Expr) {
-			e.Walk(func(e *Expr) {
-				switch {
-				case e.Op == OpAddr:
-					change(RootVariable(e.X))
-				case e.Op != OpVar || e.Var != v:
-					ok = ok && !g.knows(e, d)
-				}
-			})
+		s.WalkExprs(func(e *Expr) {
+			switch {
+			case e.Op == OpAddr:
+				change(RootVariable(e.X))
+			case e.Op != OpVar || e.Var != v:
+				ok = ok && !g.knows(e, d)
+			}
 		})
 	})
 	return ok

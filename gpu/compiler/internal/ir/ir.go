@@ -131,7 +131,6 @@ type Variable struct {
 	// for kernels with barriers, which run as several loops over work-items
 	varying bool
 	fields  map[int]bool // of a struct: those that vary where not all of it does
-	Region  int          // the loop that uses it: 0 none yet, -1 several
 	Array   bool         // one for each work-item
 	// of a kernel's parameter that is a struct or an array
 	Leaves []Leaf
@@ -180,13 +179,11 @@ type Stmt struct {
 	Body, Else, Post []*Stmt
 	Target           *Stmt
 	Meeting          *Meeting // of a stmtBarrier with a result
-	// for the printers
-	Label           string
-	Broken, Resumed bool      // the target of a break, of a continue
-	diverged        token.Pos // where work-items may have gone different ways before
-	Meets           bool      // behind it no work-item has gone another way
-	reported        bool
-	Lifted          bool // runs once for the group, as it holds a barrier
+	// what passes find out
+	diverged token.Pos // where work-items may have gone different ways before
+	Meets    bool      // behind it no work-item has gone another way
+	reported bool
+	Lifted   bool // runs once for the group, as it holds a barrier
 }
 
 // A Meeting is a barrier with a result that is the same for all work-items of a group.
@@ -203,6 +200,12 @@ func (s *Stmt) Exprs(f func(*Expr)) {
 		}
 	}
 }
+
+// WalkExprs calls f for the expressions of s itself, and all that are in these.
+func (s *Stmt) WalkExprs(f func(*Expr)) { s.Exprs(func(e *Expr) { e.Walk(f) }) }
+
+// WalkExprs calls f for all expressions in the statements of list.
+func WalkExprs(list []*Stmt, f func(*Expr)) { Walk(list, func(s *Stmt) { s.WalkExprs(f) }) }
 
 // Walk calls f for all statements of list.
 func Walk(list []*Stmt, f func(*Stmt)) {
@@ -248,11 +251,7 @@ type Function struct {
 // UsesFloat64 tells whether f, or what it calls, computes with float64.
 func (f *Function) UsesFloat64() bool {
 	found := slices.ContainsFunc(f.Calls, (*Function).UsesFloat64)
-	Walk(f.Body, func(s *Stmt) {
-		s.Exprs(func(e *Expr) {
-			e.Walk(func(x *Expr) { found = found || x.Type != nil && x.Type.Kind == KindFloat64 })
-		})
-	})
+	WalkExprs(f.Body, func(x *Expr) { found = found || x.Type != nil && x.Type.Kind == KindFloat64 })
 	return found
 }
 

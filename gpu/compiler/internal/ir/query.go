@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"maps"
 	"slices"
+	"strconv"
 )
 
 // Questions about the tree that several passes and printers ask.
@@ -83,14 +84,11 @@ func TrimExit(b *Stmt) {
 
 // LocalsOf is the memory that the group shares, in the order of use.
 func LocalsOf(list []*Stmt) (found []*Variable) {
-	look := func(e *Expr) {
-		e.Walk(func(e *Expr) {
-			if e.Op == OpVar && e.Var.Local && !slices.Contains(found, e.Var) {
-				found = append(found, e.Var)
-			}
-		})
-	}
-	Walk(list, func(s *Stmt) { s.Exprs(look) })
+	WalkExprs(list, func(e *Expr) {
+		if e.Op == OpVar && e.Var.Local && !slices.Contains(found, e.Var) {
+			found = append(found, e.Var)
+		}
+	})
 	return found
 }
 
@@ -126,24 +124,28 @@ func Aimed(s *Stmt) bool {
 	return found
 }
 
+// Addressed calls f for the variables whose address list takes, at each place.
+func Addressed(list []*Stmt, f func(*Variable)) {
+	WalkExprs(list, func(e *Expr) {
+		if e.Op == OpAddr {
+			if v := RootVariable(e.X); v != nil {
+				f(v)
+			}
+		}
+	})
+}
+
 // ReadsOf is the variables whose values list uses, beside those in the declarations that are
 // skipped.
 func ReadsOf(list []*Stmt, skip map[*Variable]*Expr) map[*Variable]bool {
 	m := map[*Variable]bool{}
-	look := func(e *Expr) {
-		e.Walk(func(e *Expr) {
-			if e.Op == OpVar {
-				m[e.Var] = true
-			}
-		})
-	}
 	Walk(list, func(s *Stmt) {
 		if s.Kind == StmtDecl && skip[s.Var] != nil {
 			return
 		}
 		s.Exprs(func(e *Expr) {
 			if s.Kind != StmtAssign || e != s.X || e.Op != OpVar {
-				look(e)
+				e.Variables(func(v *Variable) { m[v] = true })
 			}
 		})
 	})
@@ -153,12 +155,24 @@ func ReadsOf(list []*Stmt, skip map[*Variable]*Expr) map[*Variable]bool {
 // UsesItem tells whether list has a method of the item in dimension d.
 func UsesItem(list []*Stmt, name string, d int) bool {
 	found := false
-	Walk(list, func(s *Stmt) {
-		s.Exprs(func(e *Expr) {
-			e.Walk(func(e *Expr) { found = found || e.Op == OpItem && e.Name == name && e.N == d })
-		})
-	})
+	WalkExprs(list, func(e *Expr) { found = found || e.Op == OpItem && e.Name == name && e.N == d })
 	return found
+}
+
+// Item is what the cpu device calls the place of a work-item, e: g is its group, n the sizes of a
+// group, b where the group begins, s the size of the grid, N its groups. at is what loops count:
+// the place in the group in kernels with barriers, in the grid in others.
+func (k *Kernel) Item(e *Expr, at string) string {
+	switch {
+	case e.Name == "Global" && k.Barriers:
+		return fmt.Sprintf("(b%d + %s)", e.N, at)
+	case e.Name == "Local" && !k.Barriers:
+		return fmt.Sprintf("(%s - b%d)", at, e.N)
+	case e.Name == "Global" || e.Name == "Local":
+		return at
+	}
+	letter := map[string]string{"Group": "g", "LocalSize": "n", "GlobalSize": "s", "Groups": "N"}[e.Name]
+	return letter + strconv.Itoa(e.N)
 }
 
 // LocalSize is how many bytes of local memory a group of n takes.

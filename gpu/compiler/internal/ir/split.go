@@ -18,6 +18,7 @@ type Splitter struct {
 	assigns map[*Variable]int   // assignments beside the declaration
 	decls   map[*Variable]*Stmt // of variables
 	loop    int                 // number of the present loop over work-items
+	loops   map[*Variable]int   // those that use variables: -1 for several
 	Again   map[*Variable]*Expr // variables that each loop computes anew
 }
 
@@ -25,12 +26,15 @@ type Splitter struct {
 func (p *Program) Split(k *Kernel) *Splitter {
 	sp := &Splitter{
 		p: p, Kernel: k, assigns: map[*Variable]int{}, decls: map[*Variable]*Stmt{},
-		Again: map[*Variable]*Expr{},
+		loops: map[*Variable]int{}, Again: map[*Variable]*Expr{},
 	}
 	Walk(k.Body, func(s *Stmt) {
 		switch s.Kind {
 		case StmtDecl, StmtBarrier:
 			sp.decls[s.Var] = s
+			if s.Var != nil {
+				s.Var.Array = false // another split of these statements may have found it so
+			}
 		case StmtAssign:
 			if v := RootVariable(s.X); v != nil {
 				sp.assigns[v]++
@@ -40,16 +44,8 @@ func (p *Program) Split(k *Kernel) *Splitter {
 				sp.assigns[v]++
 			}
 		}
-		s.Exprs(func(e *Expr) {
-			e.Walk(func(e *Expr) {
-				if e.Op == OpAddr {
-					if v := RootVariable(e.X); v != nil {
-						sp.assigns[v]++
-					}
-				}
-			})
-		})
 	})
+	Addressed(k.Body, func(v *Variable) { sp.assigns[v]++ })
 	if !k.Barriers {
 		return sp
 	}
@@ -234,14 +230,14 @@ func (sp *Splitter) use(list []*Stmt, loop int) {
 func (sp *Splitter) useExpr(e *Expr, loop int) { e.Variables(func(v *Variable) { sp.touch(v, loop) }) }
 
 func (sp *Splitter) touch(v *Variable, loop int) {
-	switch {
+	switch old := sp.loops[v]; {
 	case v.Local || v.Table != nil || slices.Contains(sp.Kernel.Params, v) || sp.isGroup(v):
-	case v.Region == 0:
-		v.Region = loop
-	case v.Region != loop:
-		v.Region = -1
+	case old == 0:
+		sp.loops[v] = loop
+	case old != loop:
+		sp.loops[v] = -1
 	}
-	v.Array = v.Region == -1
+	v.Array = sp.loops[v] == -1
 }
 
 // recompute finds the variables that are cheaper computed in each loop than kept.

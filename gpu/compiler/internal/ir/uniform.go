@@ -20,18 +20,8 @@ type Escape struct {
 
 // Analyse marks the variables of k that vary, and reports barriers that not all work-items reach.
 func (p *Program) Analyse(k *Kernel) {
-	Walk(k.Body, func(s *Stmt) {
-		k.Barriers = k.Barriers || s.Kind == StmtBarrier
-		s.Exprs(func(e *Expr) {
-			e.Walk(func(e *Expr) {
-				if e.Op == OpAddr {
-					if v := RootVariable(e.X); v != nil {
-						v.varying = true // who has the address may write it
-					}
-				}
-			})
-		})
-	})
+	Walk(k.Body, func(s *Stmt) { k.Barriers = k.Barriers || s.Kind == StmtBarrier })
+	Addressed(k.Body, func(v *Variable) { v.varying = true }) // who has the address may write it
 	u := &uniformity{p: p}
 	for u.changed = true; u.changed; {
 		u.changed = false

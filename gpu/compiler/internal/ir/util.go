@@ -1,6 +1,7 @@
 package ir
 
 import (
+	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -11,8 +12,16 @@ func Exported(name string) string {
 	return string(unicode.ToUpper(r)) + name[n:]
 }
 
-// Closes is where the parenthesis that s starts with closes.
-func Closes(s string) int {
+// Bare is s without parentheses around it.
+func Bare(s string) string {
+	if strings.HasPrefix(s, "(") && closes(s) == len(s)-1 {
+		return s[1 : len(s)-1]
+	}
+	return s
+}
+
+// closes is where the parenthesis that s starts with closes.
+func closes(s string) int {
 	depth := 0
 	for i := range len(s) {
 		switch s[i] {

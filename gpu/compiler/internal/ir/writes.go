@@ -49,19 +49,17 @@ func (w *writes) stmt(s *Stmt) {
 			w.lead(v, s.X)
 		}
 	}
-	s.Exprs(func(e *Expr) {
-		e.Walk(func(e *Expr) {
-			switch {
-			case e.Op == OpBuiltin && strings.HasPrefix(e.Name, "Atomic"):
-				w.write(e.Args[0])
-			case e.Op == OpCall:
-				for i, p := range e.Fn.Params {
-					if w.p.WritesOf(e.Fn, e.Fn.Params)[p] {
-						w.write(e.Args[i])
-					}
+	s.WalkExprs(func(e *Expr) {
+		switch {
+		case e.Op == OpBuiltin && strings.HasPrefix(e.Name, "Atomic"):
+			w.write(e.Args[0])
+		case e.Op == OpCall:
+			for i, p := range e.Fn.Params {
+				if w.p.WritesOf(e.Fn, e.Fn.Params)[p] {
+					w.write(e.Args[i])
 				}
 			}
-		})
+		}
 	})
 }
 

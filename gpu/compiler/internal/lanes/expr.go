@@ -218,32 +218,12 @@ func (p *lanePrinter) expr(e *ir.Expr) laneValue {
 	return v
 }
 
-// item is the place of a work-item, as goPrinter has it; in x of the first lane.
+// item is the place of a work-item; in x of the first lane.
 func (p *lanePrinter) item(e *ir.Expr) string {
-	d := e.N
-	at := p.loops[d]
-	if d == 1 {
-		at = p.y
+	if e.N == 1 {
+		return p.k.Item(e, p.y)
 	}
-	switch e.Name {
-	case "Global":
-		if !p.k.Barriers {
-			return at
-		}
-		return fmt.Sprintf("(b%d + %s)", d, at)
-	case "Local":
-		if !p.k.Barriers {
-			return fmt.Sprintf("(%s - b%d)", at, d)
-		}
-		return at
-	case "Group":
-		return fmt.Sprintf("g%d", d)
-	case "GlobalSize":
-		return fmt.Sprintf("s%d", d)
-	case "LocalSize":
-		return fmt.Sprintf("n%d", d)
-	}
-	return fmt.Sprintf("N%d", d)
+	return p.k.Item(e, p.loops[e.N])
 }
 
 // narrow puts c, arithmetic of one value, back into its type: C computes small ones as int.
@@ -478,18 +458,7 @@ func (p *lanePrinter) builtin(e *ir.Expr, s shape) string {
 	case "bits", "frombits":
 		return fmt.Sprintf("as_%s(%s)", e.Type.Dialect(), list)
 	}
-	return p.countBits(e.Name, t, list)
-}
-
-// countBits is a helper of Go's meaning for one value.
-func (p *lanePrinter) countBits(name string, t *ir.Type, list string) string {
-	switch name {
-	case "popcount", "clz", "ctz":
-		return fmt.Sprintf("((i64)%s(%s))", p.Helper(name+"_"+t.Name), list)
-	case "len":
-		return fmt.Sprintf("((i64)%d - (i64)%s(%s))", t.Bits(), p.Helper("clz_"+t.Name), list)
-	}
-	return fmt.Sprintf("%s(%s)", p.Helper(name+"_"+t.Name), list)
+	return p.Helped(e.Name, t, list)
 }
 
 func (p *lanePrinter) lanesBuiltin(e *ir.Expr, args []laneValue) string {
@@ -524,7 +493,7 @@ func (p *lanePrinter) lanesBuiltin(e *ir.Expr, args []laneValue) string {
 		each = append(each, p.temp(a).c+"[q]")
 	}
 	p.Line("%s %s; LANES %[2]s[q] = %s;", p.lanesType(e.Type), name,
-		p.countBits(e.Name, t, strings.Join(each, ", ")))
+		p.Helped(e.Name, t, strings.Join(each, ", ")))
 	return name
 }
 

@@ -70,11 +70,6 @@ func Text(k *ir.Kernel, program *ir.Program) (text string, err error) {
 	f.Body = inlinedBody(k, program.Types)
 	n := *k
 	n.Function = &f
-	ir.Walk(f.Body, func(s *ir.Stmt) {
-		if s.Var != nil {
-			s.Var.Region, s.Var.Array = 0, false
-		}
-	})
 	own.Analyse(&n)
 	sp := own.Split(&n)
 	if len(own.Problems) > 0 {
@@ -107,7 +102,7 @@ const largeKernel = 450
 const smallKernel = 160
 
 func operations(list []*ir.Stmt) (n int) {
-	ir.Walk(list, func(s *ir.Stmt) { s.Exprs(func(e *ir.Expr) { e.Walk(func(*ir.Expr) { n++ }) }) })
+	ir.WalkExprs(list, func(*ir.Expr) { n++ })
 	return n
 }
 
@@ -152,12 +147,10 @@ func (p *lanePrinter) apart(list []*ir.Stmt) (loads, stores int) {
 			stores++
 			loads-- // which the walk of its place counts
 		}
-		s.Exprs(func(e *ir.Expr) {
-			e.Walk(func(e *ir.Expr) {
-				if apart(e) {
-					loads++
-				}
-			})
+		s.WalkExprs(func(e *ir.Expr) {
+			if apart(e) {
+				loads++
+			}
 		})
 	})
 	return loads, stores
@@ -232,11 +225,9 @@ func (p *lanePrinter) streams(body []*ir.Stmt) bool {
 		found = found || ir.UsesItem(s.Post, "GlobalSize", 0)
 		ir.Walk(s.Body, func(s *ir.Stmt) {
 			simple = simple && (s.Kind == ir.StmtDecl || s.Kind == ir.StmtAssign || s.Kind == ir.StmtBlock)
-			s.Exprs(func(e *ir.Expr) {
-				e.Walk(func(e *ir.Expr) {
-					index := e.Op == ir.OpIndex && p.a.shape(e.Y) == varying
-					simple = simple && !index && (e.Op != ir.OpBuiltin || e.Name[0] != 'A')
-				})
+			s.WalkExprs(func(e *ir.Expr) {
+				index := e.Op == ir.OpIndex && p.a.shape(e.Y) == varying
+				simple = simple && !index && (e.Op != ir.OpBuiltin || e.Name[0] != 'A')
 			})
 		})
 	})
@@ -452,45 +443,7 @@ func (p *lanePrinter) wholeStrips(list []*ir.Stmt, end string) {
 		}
 		p.strip(list, "")
 	})
-	if p.tail && len(p.kept(list)) == 0 && repeatable(list) { // the last one begins in the one before: no mask
-		p.Line("if (%s0 - W < %s + W && %[2]s < %[1]s0 - W) %[2]s = %[1]s0 - 2 * W;", end, x)
-	}
 	p.Line("}")
-}
-
-// repeatable tells whether work-items may run list again, as where they fill local memory: they
-// read none of it, and change nothing else.
-func repeatable(list []*ir.Stmt) bool {
-	ok, own := true, map[*ir.Variable]bool{}
-	ir.Walk(list, func(s *ir.Stmt) {
-		local := 0
-		s.Exprs(func(e *ir.Expr) {
-			e.Walk(func(e *ir.Expr) {
-				switch {
-				case e.Op == ir.OpVar && e.Var.Local:
-					local++
-				case e.Op == ir.OpIndex && ir.Shared(e) && e.Space() == ir.SpaceLocal, e.Op == ir.OpDeref,
-					e.Op == ir.OpBuiltin && e.Name[0] == 'A':
-					ok = false
-				}
-			})
-		})
-		switch s.Kind {
-		case ir.StmtDecl:
-			own[s.Var] = true
-		case ir.StmtAssign:
-			v := ir.RootVariable(s.X)
-			if v != nil && v.Local {
-				local--
-			} else {
-				ok = ok && own[v]
-			}
-		case ir.StmtBarrier:
-			ok = false
-		}
-		ok = ok && local == 0
-	})
-	return ok
 }
 
 // rest prints the strip at the end of a row, which has fewer lanes.

@@ -105,11 +105,9 @@ func (r *rowShaper) together(list []*ir.Stmt) bool {
 func (r *rowShaper) shares(list []*ir.Stmt, loop bool) bool {
 	return slices.ContainsFunc(list, func(s *ir.Stmt) bool {
 		found := false
-		s.Exprs(func(e *ir.Expr) {
-			e.Walk(func(e *ir.Expr) {
-				gather := e.Op == ir.OpIndex && ctext.Common(e) && r.a.shape(e) == varying
-				found = found || loop && gather && !r.depends(e)
-			})
+		s.WalkExprs(func(e *ir.Expr) {
+			gather := e.Op == ir.OpIndex && ctext.Common(e) && r.a.shape(e) == varying
+			found = found || loop && gather && !r.depends(e)
 		})
 		inner := loop || s.Kind == ir.StmtLoop
 		return found || r.shares(s.Body, inner) || r.shares(s.Else, inner)

@@ -333,12 +333,10 @@ func valuesOf(body []*ir.Stmt) map[*ir.Variable][]*ir.Expr {
 		case v != nil:
 			m[v] = append(m[v], s.Y)
 		}
-		s.Exprs(func(e *ir.Expr) {
-			e.Walk(func(e *ir.Expr) {
-				if e.Op == ir.OpAddr {
-					m[ir.RootVariable(e.X)] = append(m[ir.RootVariable(e.X)], e)
-				}
-			})
+		s.WalkExprs(func(e *ir.Expr) {
+			if e.Op == ir.OpAddr {
+				m[ir.RootVariable(e.X)] = append(m[ir.RootVariable(e.X)], e)
+			}
 		})
 	})
 	return m
@@ -404,17 +402,15 @@ func (a *laneShaper) harmless(list []*ir.Stmt) bool {
 		default:
 			ok = false
 		}
-		s.Exprs(func(e *ir.Expr) {
-			e.Walk(func(e *ir.Expr) {
-				switch e.Op {
-				case ir.OpIndex:
-					ok = ok && (a.inArray(e) || e.X.Type.Kind == ir.KindArray && a.shape(e.Y) == varying)
-				case ir.OpDeref, ir.OpSlice, ir.OpCall:
-					ok = false
-				case ir.OpBuiltin:
-					ok = ok && e.Name != "div" && e.Name != "rem" && e.Name[0] != 'A'
-				}
-			})
+		s.WalkExprs(func(e *ir.Expr) {
+			switch e.Op {
+			case ir.OpIndex:
+				ok = ok && (a.inArray(e) || e.X.Type.Kind == ir.KindArray && a.shape(e.Y) == varying)
+			case ir.OpDeref, ir.OpSlice, ir.OpCall:
+				ok = false
+			case ir.OpBuiltin:
+				ok = ok && e.Name != "div" && e.Name != "rem" && e.Name[0] != 'A'
+			}
 		})
 	})
 	return ok
@@ -426,9 +422,7 @@ func (a *laneShaper) light(list []*ir.Stmt) bool {
 	ok := len(list) <= 2
 	for _, s := range list {
 		ok = ok && s.Kind == ir.StmtAssign
-		s.Exprs(func(e *ir.Expr) {
-			e.Walk(func(e *ir.Expr) { ok = ok && (e.Op == ir.OpConst || e.Op == ir.OpVar || e.Op == ir.OpUnary) })
-		})
+		s.WalkExprs(func(e *ir.Expr) { ok = ok && (e.Op == ir.OpConst || e.Op == ir.OpVar || e.Op == ir.OpUnary) })
 	}
 	return ok && a.harmless(list)
 }
