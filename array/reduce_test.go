@@ -9,6 +9,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/tandem-gpu/tandem/array/internal/sums"
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/exact"
 	"github.com/tandem-gpu/tandem/linalg"
@@ -570,6 +571,9 @@ func testCumSum[T Element](t *testing.T, s *linalg.Session, elements func(kind, 
 	for kind := range kindsOfNumbers {
 		if s.Info().Driver == "cudasim" {
 			shapes = [][2]int{{3, 9}, {1, 2100}}
+			if _, ok := any(guard).(int32); ok && kind == 0 {
+				shapes = append(shapes, [2]int{1, 33000}) // blocks for LongOffsets
+			}
 			if kind != 0 && kind != 1 && kind != 7 {
 				continue
 			}
@@ -589,6 +593,40 @@ func testCumSum[T Element](t *testing.T, s *linalg.Session, elements func(kind, 
 			equal(t, fmt.Sprintf("CumSum of kind %d in place", kind), a, want)
 		}
 	}
+}
+
+// What is before each block of a row is the same by a work-item and by a group of any size, which
+// takes over where a GPU has many blocks.
+func TestOffsets(t *testing.T) {
+	eachBackend(t, func(t *testing.T, s *linalg.Session) {
+		r := rand.New(rand.NewPCG(11, 12))
+		const rows, words = 3, 2
+		for _, blocks := range []int{1, 5, 70, 700} {
+			x := make([]int64, (words+1)*rows*blocks) // words of each row, and marks
+			want := make([]int64, len(x))
+			for i := range x {
+				if x[i] = r.Int64(); i >= words*rows*blocks {
+					x[i] = 1 << r.IntN(4) >> 1
+				}
+				switch {
+				case i%blocks == 0:
+				case i < words*rows*blocks:
+					want[i] = want[i-1] + x[i-1]
+				default:
+					want[i] = want[i-1] | x[i-1]
+				}
+			}
+			for _, lanes := range []int{0, 1, 7, 64} {
+				a := upload(t, s, 1, len(x), true, x)
+				if lanes == 0 {
+					try(t, sums.LaunchOffsets(s, backend.GridFor(rows*(words+1)), a, rows, blocks, words))
+				} else {
+					try(t, sums.LaunchLongOffsets(s, backend.Grid2(4, 1, lanes, 1), a, rows, blocks, words))
+				}
+				equal(t, fmt.Sprintf("%d blocks by %d", blocks, lanes), a, want)
+			}
+		}
+	})
 }
 
 // AddRows has the bits of package exact, whatever rows are there how often.

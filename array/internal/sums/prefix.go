@@ -132,6 +132,42 @@ func Offsets(it gpu.Item, sums []int64, rows, blocks, words int) {
 	}
 }
 
+// LongOffsets is [Offsets] of many blocks: a group of maxLanes at most takes a word of a row, and
+// each of its work-items a run of blocks.
+//
+//tandem:kernel
+func LongOffsets(it gpu.Item, sums []int64, rows, blocks, words int) {
+	runs := gpu.Local[[maxLanes]int64](it) // their sums
+	l, run := it.Local(0), (blocks+it.LocalSize(0)-1)/it.LocalSize(0)
+	for o := it.Group(0); o < rows*(words+1); o += it.Groups(0) {
+		at, marks := o*blocks, o/rows == words
+		from, to := at+min(l*run, blocks), at+min(l*run+run, blocks)
+		sum, before := int64(0), int64(0)
+		for b := from; b < to; b++ {
+			sum = merged(sum, sums[b], marks)
+		}
+		runs[l] = sum
+		it.Barrier()
+		for i := range l {
+			before = merged(before, runs[i], marks)
+		}
+		for b := from; b < to; b++ {
+			v := sums[b]
+			sums[b] = before
+			before = merged(before, v, marks)
+		}
+		it.Barrier()
+	}
+}
+
+// merged is a + b, or of marks of what is no number both.
+func merged(a, b int64, marks bool) int64 {
+	if marks {
+		return a | b
+	}
+	return a + b
+}
+
 // Prefix makes each element of c the sum of those of x in its row up to there, by blocks as Totals
 // has them: each goes on from its sum, or, where there is one to a row, from nothing. It changes
 // the sums.

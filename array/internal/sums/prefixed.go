@@ -57,7 +57,7 @@ func prefix[T linalg.Element, F interface {
 			to, from := c.Slice(i, i+n, 0, cols), x.Slice(i, i+n, 0, cols)
 			if blocks > 1 {
 				err := cmp.Or(LaunchTotals[T](s, grid, f, from, sums, block, blocks),
-					LaunchOffsets(s, backend.GridFor(n*words), sums, n, blocks, f.words()))
+					offsets(s, sums, n, blocks, f.words()))
 				if err != nil {
 					return err
 				}
@@ -68,6 +68,15 @@ func prefix[T linalg.Element, F interface {
 		}
 		return nil
 	})
+}
+
+// offsets makes of the sums of blocks those of what is before each.
+func offsets(s *linalg.Session, sums *linalg.Array[int64], rows, blocks, words int) error {
+	n := rows * (words + 1)
+	if info := s.Info(); blocks > maxLanes && info.GPU { // which one work-item would walk through alone
+		return LaunchLongOffsets(s, backend.Grid2(min(n, maxGroups), 1, groupOf(info), 1), sums, rows, blocks, words)
+	}
+	return LaunchOffsets(s, backend.GridFor(n), sums, rows, blocks, words)
 }
 
 // lanesFor is the work-items of a group where each has much to do: a strip of the cpu device.
