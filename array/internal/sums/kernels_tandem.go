@@ -411,7 +411,7 @@ func LaunchLongOffsets[Arg1 linalg.KernelArg[int64]](s *linalg.Session, grid bac
 }
 
 var LongOffsetsKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("LongOffsets_kernel", nativecode.Code_longoffsets.Of("LongOffsets_kernel", "44628dda9347f13a24d7359a755645cd"), support.Params{}.Slice("sums", "long", 8).Scalar("rows", "long", 8).Scalar("blocks", "long", 8).Scalar("words", "long", 8), LongOffsetsGo, LongOffsetsPlain, "prefix.go")
+	return kernelsPacked.Source("LongOffsets_kernel", nativecode.Code_longoffsets.Of("LongOffsets_kernel", "4925ca794d8dfd42a9229e0b5d040dee"), support.Params{}.Slice("sums", "long", 8).Scalar("rows", "long", 8).Scalar("blocks", "long", 8).Scalar("words", "long", 8), LongOffsetsGo, LongOffsetsPlain, "prefix.go")
 }}
 
 // LaunchPrefix runs [Prefix] over grid. Slices and matrices are in host memory or on the device of s;
