@@ -104,7 +104,7 @@ func (a *Arithmetic) Apply(info *backend.Info) {
 var results = [6]string{"fma(a, b, c)", "a*b + c", "a*b", "a + c", "the integer a*b + c", "fma of a vector"}
 
 // vectors32 is a, b, c and the correctly rounded fma(a, b, c), as bits.
-var vectors32 = [][4]uint32{
+var vectors32 = [][]uint32{
 	{0x3f800800, 0x3f800800, 0x21800000, 0x3f801001}, // rounded twice: 0x3f801000
 	{0xbf800800, 0x3f800800, 0xa1800000, 0xbf801001},
 	{0x3f800800, 0x3f800800, 0xbf801000, 0x33800000}, // a*b + c is 0
@@ -136,7 +136,7 @@ var vectors32 = [][4]uint32{
 }
 
 // vectors64 is a, b, c. math.FMA is correctly rounded.
-var vectors64 = [][3]uint64{
+var vectors64 = [][]uint64{
 	{0x3ff0000002000000, 0x3ff0000002000000, 0x3870000000000000}, // rounded twice if through a wider type
 	{0x3ff0000002000000, 0x3ff0000002000000, 0xbff0000004000000}, // a*b + c is 0
 	{0x3ff0000000000001, 0x3ff0000000000001, 0xbff0000000000002},
@@ -159,7 +159,7 @@ var vectors64 = [][3]uint64{
 // ProbeID identifies the vectors of Examine32 and Examine64, for the key of a Memo.
 func ProbeID() string { return fmt.Sprint(vectors32, vectors64) }
 
-func want32(v [4]uint32) [6]uint32 {
+func want32(v []uint32) [6]uint32 {
 	a, b, c := math.Float32frombits(v[0]), math.Float32frombits(v[1]), math.Float32frombits(v[2])
 	ab := a * b
 	return [6]uint32{
@@ -168,7 +168,7 @@ func want32(v [4]uint32) [6]uint32 {
 	}
 }
 
-func want64(v [3]uint64) [6]uint64 {
+func want64(v []uint64) [6]uint64 {
 	a, b, c := math.Float64frombits(v[0]), math.Float64frombits(v[1]), math.Float64frombits(v[2])
 	ab, f := a*b, math.Float64bits(math.FMA(a, b, c))
 	return [6]uint64{
@@ -184,51 +184,43 @@ func want64(v [3]uint64) [6]uint64 {
 // nothing is. in and out are what k read and wrote.
 func Examine32(d *backend.Device, q *backend.Queue, k *backend.Kernel, m int,
 ) (in, out []uint32, note string, err error) {
-	var want []uint32
-	for _, v := range vectors32 {
-		w := want32(v)
-		in, want = append(in, v[:3]...), append(want, w[:m]...)
-	}
-	out, note, err = examine(d, q, k, "float32", in, want, 1<<23-1)
-	return in, out, note, err
+	return examine(d, q, k, m, "float32", vectors32, want32, 1<<23-1)
 }
 
 // Examine64 is Examine32 for float64.
 func Examine64(d *backend.Device, q *backend.Queue, k *backend.Kernel, m int,
 ) (in, out []uint64, note string, err error) {
-	var want []uint64
-	for _, v := range vectors64 {
-		w := want64(v)
-		in, want = append(in, v[:]...), append(want, w[:m]...)
-	}
-	out, note, err = examine(d, q, k, "float64", in, want, 1<<52-1)
-	return in, out, note, err
+	return examine(d, q, k, m, "float64", vectors64, want64, 1<<52-1)
 }
 
 // examine runs k and compares. fraction is the largest subnormal number.
-func examine[W uint32 | uint64](d *backend.Device, q *backend.Queue, k *backend.Kernel, typ string, in, want []W,
-	fraction W,
-) (out []W, note string, err error) {
+func examine[W uint32 | uint64](d *backend.Device, q *backend.Queue, k *backend.Kernel, m int, typ string,
+	vectors [][]W, wants func(v []W) [6]W, fraction W,
+) (in, out []W, note string, err error) {
+	var want []W
+	for _, v := range vectors {
+		w := wants(v)
+		in, want = append(in, v[:3]...), append(want, w[:m]...)
+	}
 	out = make([]W, len(want))
-	n := len(in) / 3
+	n := len(vectors)
 	if err := Run(d, q, k, backend.Grid1(n, 1), backend.Bytes(in), backend.Bytes(out),
 		backend.Uint32(uint32(n))); err != nil {
-		return nil, "", err
+		return nil, nil, "", err
 	}
-	m := len(want) / (len(in) / 3)
 	for i := range want {
 		if out[i] == want[i] {
 			continue
 		}
-		v := in[i/m*3:]
+		v := vectors[i/m]
 		note := fmt.Sprintf("%s is not supported: %s of a = %#x, b = %#x, c = %#x gives %#x, not %#x",
 			typ, results[i%m], v[0], v[1], v[2], out[i], want[i])
 		if out[i]<<1 == 0 && want[i]&fraction<<1 == want[i]<<1 {
 			note = typ + " flushes subnormals: " + note
 		}
-		return out, note, nil
+		return in, out, note, nil
 	}
-	return out, "", nil
+	return in, out, "", nil
 }
 
 // Run runs k, whose arguments are the buffers in and out, and more behind them.
