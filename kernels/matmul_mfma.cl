@@ -78,7 +78,7 @@
 #if defined(BYTES) && BYTES == 2
 #define OF_A(x) ((x) ^ 0x80808080u)
 #define ONES 1 /* rows of units of ones, below A's */
-#define SUM(i, j, e) (acc[i][j][e] + 128 * acc[UNITS_M][j][e])
+#define SUM(i, j, e) ((T)acc[i][j][e] + 128 * (T)acc[UNITS_M][j][e]) /* which wraps */
 #else
 #define OF_A(x) (x)
 #define ONES 0
