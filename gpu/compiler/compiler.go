@@ -62,15 +62,20 @@ type output struct {
 }
 
 func compile(dir string, o Options) (output, error) {
-	dir, err := filepath.Abs(dir)
-	if err != nil {
-		return output{}, err
-	}
-	loader, err := front.NewLoader(dir, FileName)
+	loader, err := load(dir)
 	if err != nil {
 		return output{}, err
 	}
 	return compileLoaded(loader, o)
+}
+
+// load lists the package in dir.
+func load(dir string) (*front.Loader, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	return front.NewLoader(dir, FileName)
 }
 
 // compileLoaded is compile for a package that is known.

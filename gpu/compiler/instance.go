@@ -2,7 +2,6 @@ package compiler
 
 import (
 	"go/types"
-	"path/filepath"
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/gpu/compiler/internal/front"
@@ -33,11 +32,7 @@ type Param struct {
 // Instances compiles the kernels of the package in dir to text. Mistakes in the package are
 // Problems.
 func Instances(dir string) ([]Instance, error) {
-	dir, err := filepath.Abs(dir)
-	if err != nil {
-		return nil, err
-	}
-	loader, err := front.NewLoader(dir, FileName)
+	loader, err := load(dir)
 	if err != nil {
 		return nil, err
 	}

@@ -886,10 +886,7 @@ func (p *Printer) builtin(e *ir.Expr) string {
 	case "min", "max", "popcount", "clz", "ctz", "len", "reverse", "reversebytes", "mulhi":
 		return p.Helped(e.Name, t, args)
 	case "bits", "frombits":
-		return fmt.Sprintf("as_%s(%s)", map[ir.Kind]string{
-			ir.KindUint32: "uint", ir.KindUint64: "ulong", ir.KindFloat32: "float",
-			ir.KindFloat64: "double",
-		}[e.Type.Kind], args)
+		return fmt.Sprintf("as_%s(%s)", e.Type.Dialect(), args)
 	case "sqrt", "abs", "floor", "ceil", "trunc":
 		return fmt.Sprintf("%s(%s)", p.Helper(e.Name+"_f64"), args)
 	}

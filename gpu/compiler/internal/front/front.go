@@ -10,10 +10,8 @@ import (
 	"cmp"
 	"fmt"
 	"go/ast"
-	"go/parser"
 	"go/token"
 	"go/types"
-	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -39,7 +37,6 @@ func (l *Loader) Lower(e use) error {
 }
 
 func lower(loader *Loader, e use) (need map[string]bool, err error) {
-	loader.funcs = functionNames(loader)
 	pkg, err := loader.load()
 	if err != nil {
 		return nil, err
@@ -89,35 +86,20 @@ func (l *Lowerer) run(pkg *Package, e use) (err error) {
 	return e(l, pkg, kernels)
 }
 
-// functionNames is the functions of a package, found before it is type-checked.
-func functionNames(l *Loader) (names []string) {
-	for _, file := range l.Root.sources() {
-		name := filepath.Join(l.Root.Dir, file)
-		text, err := l.Read(name)
-		if err != nil || file == l.skip {
-			continue
-		}
-		f, err := parser.ParseFile(token.NewFileSet(), name, text, parser.SkipObjectResolution)
-		if err != nil {
-			continue
-		}
-		for _, d := range f.Decls {
-			if d, ok := d.(*ast.FuncDecl); ok {
-				names = append(names, d.Name.Name)
-			}
-		}
-	}
-	return names
-}
-
 // generates tells whether name may be one that is yet to be generated, and code may use: a launch
 // function, or a kernel's sources.
 func (l *Loader) generates(name string) bool {
 	name = strings.TrimRight(name, "_")
 	source := strings.HasSuffix(name, "Kernel") || strings.HasSuffix(name, "Kernels")
-	return slices.ContainsFunc(l.funcs, func(f string) bool {
-		return name == LaunchName(f) || source && strings.HasPrefix(name, f)
-	})
+	for _, file := range l.Loaded[l.Root.ImportPath].Files {
+		for _, d := range file.Decls {
+			fn, ok := d.(*ast.FuncDecl)
+			if ok && (name == LaunchName(fn.Name.Name) || source && strings.HasPrefix(name, fn.Name.Name)) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // LaunchName is the name of the function that launches a kernel.

@@ -71,29 +71,33 @@ func (l *Lowerer) directives(pkg *Package) {
 	}
 }
 
+// directive is the words behind a directive above d.
+func directive(d *ast.FuncDecl, name string) (words []string, ok bool) {
+	if d.Doc == nil {
+		return nil, false
+	}
+	for _, c := range d.Doc.List {
+		if rest, found := strings.CutPrefix(c.Text, name); found && (rest == "" || rest[0] == ' ' || rest[0] == '\t') {
+			words, ok = append(words, strings.Fields(rest)...), true
+		}
+	}
+	return words, ok
+}
+
 // kernels finds the functions that are marked as kernels.
 func (l *Lowerer) kernels(pkg *Package) (found []*KernelDecl) {
 	for _, file := range pkg.Files {
 		for _, d := range file.Decls {
 			decl, ok := d.(*ast.FuncDecl)
-			if !ok || decl.Doc == nil {
+			if !ok {
 				continue
 			}
 			k := &KernelDecl{Decl: decl}
 			if l.Made[file] {
 				k.Mapped = l.maps[decl.Name.Name]
 			}
-			var list, group []string
-			marked := false
-			for _, c := range decl.Doc.List {
-				if rest, ok := strings.CutPrefix(c.Text, kernelDirective); ok && (rest == "" ||
-					rest[0] == ' ' || rest[0] == '\t') {
-					marked, list = true, append(list, strings.Fields(rest)...)
-				}
-				if rest, ok := strings.CutPrefix(c.Text, groupDirective+" "); ok {
-					group = strings.Fields(rest)
-				}
-			}
+			list, marked := directive(decl, kernelDirective)
+			group, _ := directive(decl, groupDirective)
 			if marked && l.recoverable(func() { l.kernelDecl(pkg, k, list, group) }) {
 				found = append(found, k)
 			}

@@ -54,8 +54,7 @@ type Loader struct {
 	Loaded map[string]*Package
 	export types.ImporterFrom
 	Root   *listed
-	skip   string   // the generated file
-	funcs  []string // names of the package's functions
+	skip   string // the generated file
 	errs   []ir.Problem
 
 	Made map[*ast.File]bool       // files with the kernels of maps

@@ -478,7 +478,8 @@ func (f *frame) composite(e *ast.CompositeLit) *ir.Expr {
 		r.Args = make([]*ir.Expr, len(t.Fields))
 		for i, x := range e.Elts {
 			if kv, ok := x.(*ast.KeyValueExpr); ok {
-				i, x = fieldIndex(f.close(goType), kv.Key), kv.Value
+				_, at, _ := types.LookupFieldOrMethod(f.close(goType), false, f.pkg.Types, kv.Key.(*ast.Ident).Name)
+				i, x = at[0], kv.Value
 			}
 			element(int64(i), x, t.Fields[i].Type)
 		}
@@ -517,15 +518,4 @@ func (f *frame) assignable(pos token.Pos, e *ir.Expr, t *ir.Type) *ir.Expr {
 	}
 	f.refuse(pos, "a slice or pointer of another memory than the variable has; use a variable of its own")
 	return nil
-}
-
-func fieldIndex(t types.Type, key ast.Expr) int {
-	if s, ok := t.Underlying().(*types.Struct); ok {
-		for i := range s.NumFields() {
-			if id, ok := key.(*ast.Ident); ok && s.Field(i).Name() == id.Name {
-				return i
-			}
-		}
-	}
-	return 0
 }

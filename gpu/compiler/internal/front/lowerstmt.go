@@ -88,9 +88,9 @@ func (f *frame) stmt(s ast.Stmt, label string) {
 	case *ast.BlockStmt:
 		f.labelled(s, label)
 	case *ast.IfStmt:
-		f.ifStmt(s)
+		f.behind(s, s.Init, func() { f.ifElse(s) })
 	case *ast.ForStmt:
-		f.forStmt(s, label)
+		f.behind(s, s.Init, func() { f.loop(s, label) })
 	case *ast.RangeStmt:
 		f.rangeStmt(s, label)
 	case *ast.SwitchStmt:
@@ -411,17 +411,19 @@ func (f *frame) declareZero(id *ast.Ident) {
 	f.bind[o] = binding{v: f.declare(id.Pos(), id.Name, t, nil)}
 }
 
-func (f *frame) ifStmt(s *ast.IfStmt) {
-	if s.Init != nil {
-		b := &ir.Stmt{Kind: ir.StmtBlock, Pos: s.Pos()}
-		b.Body = f.collect(func() {
-			f.stmt(s.Init, "")
-			f.ifElse(s)
-		})
-		f.emit(b)
+// behind lowers s by g, behind the statement that it begins with, if it has one: then a block
+// around both has what that declares.
+func (f *frame) behind(s, init ast.Stmt, g func()) {
+	if init == nil {
+		g()
 		return
 	}
-	f.ifElse(s)
+	b := &ir.Stmt{Kind: ir.StmtBlock, Pos: s.Pos()}
+	b.Body = f.collect(func() {
+		f.stmt(init, "")
+		g()
+	})
+	f.emit(b)
 }
 
 func (f *frame) ifElse(s *ast.IfStmt) {
@@ -432,20 +434,6 @@ func (f *frame) ifElse(s *ast.IfStmt) {
 			f.stmt(s.Else, "")
 		}
 	})
-}
-
-// forStmt lowers a loop; its variables are in a block around it.
-func (f *frame) forStmt(s *ast.ForStmt, label string) {
-	if s.Init == nil {
-		f.loop(s, label)
-		return
-	}
-	b := &ir.Stmt{Kind: ir.StmtBlock, Pos: s.Pos()}
-	b.Body = f.collect(func() {
-		f.stmt(s.Init, "")
-		f.loop(s, label)
-	})
-	f.emit(b)
 }
 
 func (f *frame) loop(s *ast.ForStmt, label string) {

@@ -24,15 +24,8 @@ const (
 
 // mapped is the type lists of a function that is marked as a map.
 func mapped(d ast.Decl) (fn *ast.FuncDecl, list []string, ok bool) {
-	fn, isFunc := d.(*ast.FuncDecl)
-	if !isFunc || fn.Doc == nil {
-		return nil, nil, false
-	}
-	for _, c := range fn.Doc.List {
-		if rest, marked := strings.CutPrefix(c.Text, mapDirective); marked && (rest == "" ||
-			rest[0] == ' ' || rest[0] == '\t') {
-			ok, list = true, append(list, strings.Fields(rest)...)
-		}
+	if fn, ok = d.(*ast.FuncDecl); ok {
+		list, ok = directive(fn, mapDirective)
 	}
 	return fn, list, ok
 }

@@ -267,13 +267,7 @@ func (p *Printer) stmt(s *ir.Stmt) {
 	case ir.StmtCall:
 		p.call(s)
 	case ir.StmtIf:
-		p.Line("if %s {", p.bare(s.X))
-		p.stmts(s.Body)
-		if len(s.Else) > 0 {
-			p.Line("} else {")
-			p.stmts(s.Else)
-		}
-		p.Line("}")
+		p.ifStmt(s, p.stmts)
 	case ir.StmtLoop:
 		p.loop(s, "")
 	case ir.StmtReturn:
@@ -281,6 +275,17 @@ func (p *Printer) stmt(s *ir.Stmt) {
 	case ir.StmtBarrier:
 		p.first(s)
 	}
+}
+
+// ifStmt prints an if, whose parts list prints.
+func (p *Printer) ifStmt(s *ir.Stmt, list func([]*ir.Stmt)) {
+	p.Line("if %s {", p.bare(s.X))
+	list(s.Body)
+	if len(s.Else) > 0 {
+		p.Line("} else {")
+		list(s.Else)
+	}
+	p.Line("}")
 }
 
 func (p *Printer) declare(s *ir.Stmt) {
@@ -985,13 +990,7 @@ func (p *Printer) lifted(s *ir.Stmt) {
 		p.block(s, func() { p.group(s.Body) })
 	case ir.StmtIf:
 		p.at(s.Pos)
-		p.Line("if %s {", p.bare(s.X))
-		p.group(s.Body)
-		if len(s.Else) > 0 {
-			p.Line("} else {")
-			p.group(s.Else)
-		}
-		p.Line("}")
+		p.ifStmt(s, p.group)
 	case ir.StmtLoop:
 		p.liftedLoop(s)
 	case ir.StmtBarrier:

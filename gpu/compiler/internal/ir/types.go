@@ -60,41 +60,24 @@ type field struct {
 	Off  int64
 }
 
-// Basics describes the types that are words of both languages.
+// Basics describes the types that are words of all languages; dialect is OpenCL C's.
 var Basics = map[Kind]struct {
-	c, GoName string
-	size      int64
+	c, GoName, dialect string
+	size               int64
 }{
-	KindBool: {"u8", "bool", 1}, KindInt8: {"i8", "int8", 1}, KindInt16: {"i16", "int16", 2},
-	KindInt32: {"i32", "int32", 4}, KindInt64: {"i64", "int64", 8},
-	KindUint8: {"u8", "uint8", 1}, KindUint16: {"u16", "uint16", 2}, KindUint32: {"u32", "uint32", 4},
-	KindUint64: {"u64", "uint64", 8}, KindFloat32: {"f32", "float32", 4}, KindFloat64: {"f64", "float64", 8},
+	KindBool: {"u8", "bool", "uchar", 1}, KindInt8: {"i8", "int8", "char", 1}, KindInt16: {"i16", "int16", "short", 2},
+	KindInt32: {"i32", "int32", "int", 4}, KindInt64: {"i64", "int64", "long", 8},
+	KindUint8: {"u8", "uint8", "uchar", 1}, KindUint16: {"u16", "uint16", "ushort", 2},
+	KindUint32: {"u32", "uint32", "uint", 4}, KindUint64: {"u64", "uint64", "ulong", 8},
+	KindFloat32: {"f32", "float32", "float", 4}, KindFloat64: {"f64", "float64", "double", 8},
 }
 
 // Dialect is the name that OpenCL C has for t, as far as it has one.
 func (t *Type) Dialect() string {
-	switch t.Kind {
-	case KindBool, KindUint8:
-		return "uchar"
-	case KindInt8:
-		return "char"
-	case KindInt16:
-		return "short"
-	case KindUint16:
-		return "ushort"
-	case KindInt32:
-		return "int"
-	case KindUint32:
-		return "uint"
-	case KindInt64:
-		return "long"
-	case KindUint64:
-		return "ulong"
-	case KindFloat32:
-		return "float"
-	case KindFloat64:
-		return "double"
-	case KindArray:
+	switch {
+	case t.Scalar():
+		return Basics[t.Kind].dialect
+	case t.Kind == KindArray:
 		return fmt.Sprintf("%s[%d]", t.Elem.Dialect(), t.Len)
 	}
 	return t.Name
