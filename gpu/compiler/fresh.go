@@ -73,29 +73,22 @@ func closureOf(l *front.Loader, pkg *front.Package, kernels []*front.KernelDecl)
 func (c *closure) index() {
 	for _, file := range c.pkg.Files {
 		for _, d := range file.Decls {
-			switch d := d.(type) {
-			case *ast.FuncDecl:
-				c.decls[c.pkg.Info.Defs[d.Name]] = d
-			case *ast.GenDecl:
-				for _, s := range d.Specs {
-					switch s := s.(type) {
-					case *ast.TypeSpec:
-						c.decls[c.pkg.Info.Defs[s.Name]] = d
-					case *ast.ValueSpec:
-						for _, name := range s.Names {
-							c.decls[c.pkg.Info.Defs[name]] = d
-						}
-					case *ast.ImportSpec:
-						o := c.pkg.Info.Implicits[s]
-						if s.Name != nil {
-							o = c.pkg.Info.Defs[s.Name]
-						}
-						if o != nil {
-							c.decls[o] = s
-						}
+			ast.Inspect(d, func(n ast.Node) bool {
+				switch n := n.(type) {
+				case *ast.ImportSpec:
+					o := c.pkg.Info.Implicits[n]
+					if n.Name != nil {
+						o = c.pkg.Info.Defs[n.Name]
+					}
+					c.decls[o] = n
+				case *ast.Ident:
+					o := c.pkg.Info.Defs[n]
+					if _, method := o.(*types.Func); method || o != nil && o.Parent() == c.pkg.Types.Scope() {
+						c.decls[o] = d
 					}
 				}
-			}
+				return true
+			})
 		}
 	}
 	delete(c.decls, nil)

@@ -41,7 +41,7 @@ type Package struct {
 	Types *types.Package
 	Info  *types.Info
 	funcs map[*types.Func]*ast.FuncDecl
-	vars  map[*types.Var]*ast.ValueSpec // of the package
+	vars  map[*types.Var]*ast.ValueSpec // of the package and its functions
 	dirty map[types.Object]ast.Node     // what writes variables of the package, or takes their addresses
 }
 
@@ -236,25 +236,19 @@ func (g *Package) index() {
 	g.funcs, g.vars = map[*types.Func]*ast.FuncDecl{}, map[*types.Var]*ast.ValueSpec{}
 	g.dirty = map[types.Object]ast.Node{}
 	for _, f := range g.Files {
-		for _, d := range f.Decls {
-			switch d := d.(type) {
+		ast.Inspect(f, func(n ast.Node) bool {
+			switch n := n.(type) {
 			case *ast.FuncDecl:
-				if fn, ok := g.Info.Defs[d.Name].(*types.Func); ok {
-					g.funcs[fn] = d
+				if fn, ok := g.Info.Defs[n.Name].(*types.Func); ok {
+					g.funcs[fn] = n
 				}
-			case *ast.GenDecl:
-				for _, s := range d.Specs {
-					if s, ok := s.(*ast.ValueSpec); ok {
-						for _, name := range s.Names {
-							if v, ok := g.Info.Defs[name].(*types.Var); ok {
-								g.vars[v] = s
-							}
-						}
+			case *ast.ValueSpec:
+				for _, name := range n.Names {
+					if v, ok := g.Info.Defs[name].(*types.Var); ok {
+						g.vars[v] = n
 					}
 				}
 			}
-		}
-		ast.Inspect(f, func(n ast.Node) bool {
 			for _, e := range written(g.Info, n) {
 				if o := rootObject(g.Info, e); o != nil {
 					g.dirty[o] = n
