@@ -70,7 +70,7 @@ figures.`,
 		Example: `  tandem bench --peers
   tandem bench --only products --sizes 512,1024 --type f4 --peers
   tandem bench --only blas,lapack --type f8 --peers -o out.txt --plot plots
-  tandem bench --only arrays --sizes 100000 --rounds 20 -o now.txt
+  tandem bench --only arrays --sizes 1000 --rounds 20 -o now.txt
   benchstat before.txt now.txt
   tandem bench --quick`,
 		Args:              cobra.NoArgs,
