@@ -21,10 +21,14 @@ func (e *engine) isForDevice(m, n int) bool {
 	return !e.info.Host && toDevice[float64](e, m-half, n-half, half)
 }
 
-// deviceLU is Dgetrf. It is false where the device fails.
+// deviceLU is Dgetrf. It is false where the device fails, and where numbers are beyond the type,
+// which the host leaves as LAPACK does.
 func (e *engine) deviceLU(a linalg.Matrix[float64], ipiv []int) (done bool) {
 	lu, err := linalg.FactorLUContext(context.Background(), e.s, cut(a))
-	if err != nil {
+	switch {
+	case errors.Is(err, linalg.ErrOverflow):
+		return false
+	case err != nil:
 		e.report(fmt.Sprintf("LU of %s was", a), err)
 		return false
 	}

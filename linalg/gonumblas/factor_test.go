@@ -36,6 +36,14 @@ func TestFactorsByLinalg(t *testing.T) {
 			}
 			testGetrf(t, f, singular)
 		}
+		beyond := linalg.NewMatrix[float64](40, 40, nil) // the last element of U is -Inf
+		for i := range 40 {
+			beyond.Set(i, i, 1)
+		}
+		beyond.Set(38, 39, 1e308)
+		beyond.Set(39, 38, 1)
+		beyond.Set(39, 39, -1e308)
+		testGetrf(t, f, beyond)
 		for _, ul := range []blas.Uplo{blas.Lower, blas.Upper} {
 			a := normal(40, 40, 3)
 			for i := range 40 {
