@@ -119,15 +119,11 @@ func Totals[T float32 | float64 | int32, F number[T]](it gpu.Item, f F, x gpu.Ma
 func Offsets(it gpu.Item, sums []int64, rows, blocks, words int) {
 	n := rows * blocks
 	for o := it.Global(0); o < rows*(words+1); o += it.GlobalSize(0) {
-		at, before := o/rows*n+o%rows*blocks, int64(0)
+		at, marks, before := o/rows*n+o%rows*blocks, o/rows == words, int64(0)
 		for b := range blocks {
 			v := sums[at+b]
 			sums[at+b] = before
-			if o/rows == words {
-				before |= v
-			} else {
-				before += v
-			}
+			before = merged(before, v, marks)
 		}
 	}
 }
