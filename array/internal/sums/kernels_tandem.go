@@ -396,7 +396,7 @@ func LaunchOffsets[Arg1 linalg.KernelArg[int64]](s *linalg.Session, grid backend
 }
 
 var OffsetsKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Offsets_kernel", nativecode.Code_offsets.Of("Offsets_kernel", "263449c88afdf806b915ac76cc5b8a03"), support.Params{}.Slice("sums", "long", 8).Scalar("rows", "long", 8).Scalar("blocks", "long", 8).Scalar("words", "long", 8), OffsetsGo, OffsetsPlain, "prefix.go")
+	return kernelsPacked.Source("Offsets_kernel", nativecode.Code_offsets.Of("Offsets_kernel", "0ff187b003ee80fa39769442b83658f4"), support.Params{}.Slice("sums", "long", 8).Scalar("rows", "long", 8).Scalar("blocks", "long", 8).Scalar("words", "long", 8), OffsetsGo, OffsetsPlain, "prefix.go")
 }}
 
 // LaunchLongOffsets runs [LongOffsets] over grid. Slices and matrices are in host memory or on the device of s;
@@ -411,7 +411,7 @@ func LaunchLongOffsets[Arg1 linalg.KernelArg[int64]](s *linalg.Session, grid bac
 }
 
 var LongOffsetsKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("LongOffsets_kernel", nativecode.Code_longoffsets.Of("LongOffsets_kernel", "4925ca794d8dfd42a9229e0b5d040dee"), support.Params{}.Slice("sums", "long", 8).Scalar("rows", "long", 8).Scalar("blocks", "long", 8).Scalar("words", "long", 8), LongOffsetsGo, LongOffsetsPlain, "prefix.go")
+	return kernelsPacked.Source("LongOffsets_kernel", nativecode.Code_longoffsets.Of("LongOffsets_kernel", "e1e8865993b4659726f33c9b35b5d55b"), support.Params{}.Slice("sums", "long", 8).Scalar("rows", "long", 8).Scalar("blocks", "long", 8).Scalar("words", "long", 8), LongOffsetsGo, LongOffsetsPlain, "prefix.go")
 }}
 
 // LaunchPrefix runs [Prefix] over grid. Slices and matrices are in host memory or on the device of s;
@@ -433,15 +433,15 @@ var PrefixKernels = support.Kernels{
 }
 
 var PrefixFloat32SingleKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Prefix_float32_single", nativecode.Code_prefix.Of("Prefix_float32_single", "5e697e79fdfbb68438943180f4afb0d5"), support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixFloat32SingleGo, PrefixFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+	return kernelsPacked.Source("Prefix_float32_single", nativecode.Code_prefix.Of("Prefix_float32_single", "0c1ca0f628f9003fb76b97f4917febd8"), support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixFloat32SingleGo, PrefixFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 }}
 
 var PrefixFloat64DoubleKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Prefix_float64_double", nativecode.Code_prefix.Of("Prefix_float64_double", "bcfe8c984b661563c2fdce4662663c15"), support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixFloat64DoubleGo, PrefixFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+	return kernelsPacked.Source("Prefix_float64_double", nativecode.Code_prefix.Of("Prefix_float64_double", "74a0ccf1b628d0a8062fd4f6635be578"), support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixFloat64DoubleGo, PrefixFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 }}
 
 var PrefixInt32IntegerKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Prefix_int32_integer", nativecode.Code_prefix.Of("Prefix_int32_integer", "60379bc8c154f4a7538c86d003b9a947"), support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).ConstSlice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixInt32IntegerGo, PrefixInt32IntegerPlain, "prefix.go")
+	return kernelsPacked.Source("Prefix_int32_integer", nativecode.Code_prefix.Of("Prefix_int32_integer", "14ea0d5762bcfbb6bbee50808bee77e0"), support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).ConstSlice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixInt32IntegerGo, PrefixInt32IntegerPlain, "prefix.go")
 }}
 
 // LaunchScatter runs [Scatter] over grid. Slices and matrices are in host memory or on the device of s;
@@ -465,15 +465,15 @@ var ScatterKernels = support.Kernels{
 }
 
 var ScatterFloat32SingleKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Scatter_float32_single", nativecode.Code_scatter.Of("Scatter_float32_single", "3e4ea97af3ffab62ac45cec8caa5b1ec"), support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).Slice("words", "long", 8).Scalar("short", "uint", 4), ScatterFloat32SingleGo, ScatterFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+	return kernelsPacked.Source("Scatter_float32_single", nativecode.Code_scatter.Of("Scatter_float32_single", "9e7e9c5b82e77c8dbb2b512e07643efb"), support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).Slice("words", "long", 8).Scalar("short", "uint", 4), ScatterFloat32SingleGo, ScatterFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 }}
 
 var ScatterFloat64DoubleKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Scatter_float64_double", nativecode.Code_scatter.Of("Scatter_float64_double", "42ea9b1bf8c4ddf376057f321c81b3f7"), support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).Slice("words", "long", 8).Scalar("short", "uint", 4), ScatterFloat64DoubleGo, ScatterFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+	return kernelsPacked.Source("Scatter_float64_double", nativecode.Code_scatter.Of("Scatter_float64_double", "1de23b8440b128eb6d60e22b3f591230"), support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).Slice("words", "long", 8).Scalar("short", "uint", 4), ScatterFloat64DoubleGo, ScatterFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 }}
 
 var ScatterInt32IntegerKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Scatter_int32_integer", nativecode.Code_scatter.Of("Scatter_int32_integer", "b4f4ee61294775d2b6ddfc93cb92680d"), support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).ConstSlice("words", "long", 8).Scalar("short", "uint", 4), ScatterInt32IntegerGo, ScatterInt32IntegerPlain, "prefix.go")
+	return kernelsPacked.Source("Scatter_int32_integer", nativecode.Code_scatter.Of("Scatter_int32_integer", "d63bc7c1e46acf21c861d13afea92455"), support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).ConstSlice("words", "long", 8).Scalar("short", "uint", 4), ScatterInt32IntegerGo, ScatterInt32IntegerPlain, "prefix.go")
 }}
 
 //go:embed kernels_tandem.zip
@@ -683,7 +683,7 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "prefix.go", Head: "func clearWords(words []int64, at superacc.Place) {", Hash: "3b05316e127dd91d4daeff116e1fb82e0220df2fd1eb00f503199ec6521c7794"},
 	{File: "prefix.go", Head: "func valueOfWords(words []int64, at superacc.Place, bottom int) superacc.Value {", Hash: "0fa1e0b8c737df0be43913a4a582dddfeef8fa2eeb5107e890867029ce1c1b73"},
 	{File: "prefix.go", Head: "func Totals[T float32 | float64 | int32, F number[T]](it gpu.Item, f F, x gpu.Matrix[T], sums []int64,", Hash: "564347146cb528074915e4bce35cf80689f25ec15ca705f39ca133eab110fb31"},
-	{File: "prefix.go", Head: "func Offsets(it gpu.Item, sums []int64, rows, blocks, words int) {", Hash: "bf27a44abff5c641d5ae6cd5d1f8c8251fd4d20be31e4e7c8b80fb8cda357b8a"},
+	{File: "prefix.go", Head: "func Offsets(it gpu.Item, sums []int64, rows, blocks, words int) {", Hash: "d9a241bc9d4a6f2c2ab44c9369333fb699edd3b6812d108c8f1416fd917206f3"},
 	{File: "prefix.go", Head: "func LongOffsets(it gpu.Item, sums []int64, rows, blocks, words int) {", Hash: "4c7d3fce1d30327aa0d0f851e1190c042886686ffebb638bd800fc6b013160bb"},
 	{File: "prefix.go", Head: "func merged(a, b int64, marks bool) int64 {", Hash: "4d0f376bac8561cb080f8344be3a9b37401b65a9303d3c4b83bd3664ce79c4b0"},
 	{File: "prefix.go", Head: "func Prefix[T float32 | float64 | int32, F number[T]](it gpu.Item, f F, c, x gpu.Matrix[T], sums []int64,", Hash: "338bbb3173cb6b8704c02430cfb17b6d84242de22240d4e82c536406d6f05f35"},
@@ -7167,21 +7167,18 @@ func OffsetsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 						/*line prefix.go:120*/ n_ := rows_ * blocks_
 						o_ := i0
 						at_ := (support.Div(o_, rows_) * n_) + (support.Rem(o_, rows_) * blocks_)
+						/*line prefix.go:122*/ marks_ := support.Div(o_, rows_) == words_
 						/*line prefix.go:122*/ before_ := int64(0)
 						for t_, b_ := blocks_, int64(0); b_ < t_; b_ = b_ + int64(1) {
 							v_ := sums_[at_+b_]
 							sums_[at_+b_] = before_
-							if support.Div(o_, rows_) == words_ {
-								before_ = before_ | v_
-							} else {
-								before_ = before_ + v_
-							}
+							before_ = gpu_merged(before_, v_, marks_)
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:7185
+//line kernels_tandem.go:7182
 	}
 	return nil
 }
@@ -7205,18 +7202,18 @@ func LongOffsetsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		/*line prefix.go:141*/ run_ := support.Div((blocks_+n0)-int64(1), n0)
+		/*line prefix.go:137*/ run_ := support.Div((blocks_+n0)-int64(1), n0)
 		o_ := g0
-		/*line prefix.go:142*/ for o_ < (rows_ * (words_ + int64(1))) {
+		/*line prefix.go:138*/ for o_ < (rows_ * (words_ + int64(1))) {
 			at_ := o_ * blocks_
-			/*line prefix.go:143*/ marks_ := support.Div(o_, rows_) == words_
+			/*line prefix.go:139*/ marks_ := support.Div(o_, rows_) == words_
 			for w := range n {
 				l0 := w % n0
 				l_ := l0
-				/*line prefix.go:144*/ from_ := at_ + min(l_*run_, blocks_)
-				/*line prefix.go:144*/ to_ := at_ + min((l_*run_)+run_, blocks_)
+				/*line prefix.go:140*/ from_ := at_ + min(l_*run_, blocks_)
+				/*line prefix.go:140*/ to_ := at_ + min((l_*run_)+run_, blocks_)
 				sum_ := int64(0)
-				/*line prefix.go:145*/ before_ := int64(0)
+				/*line prefix.go:141*/ before_ := int64(0)
 				for b_ := from_; b_ < to_; b_ = b_ + int64(1) {
 					sum_ = gpu_merged(sum_, sums_[b_], marks_)
 				}
@@ -7231,7 +7228,7 @@ func LongOffsetsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				from_ := from_all[w]
 				to_ := to_all[w]
 				l_ := l0
-				/*line prefix.go:151*/ for t_, i_ := l_, int64(0); i_ < t_; i_ = i_ + int64(1) {
+				/*line prefix.go:147*/ for t_, i_ := l_, int64(0); i_ < t_; i_ = i_ + int64(1) {
 					before_ = gpu_merged(before_, runs_[i_], marks_)
 				}
 				for b2_ := from_; b2_ < to_; b2_ = b2_ + int64(1) {
@@ -7241,9 +7238,9 @@ func LongOffsetsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 				before_all[w] = before_
 			}
-			/*line prefix.go:142*/ o_ = o_ + int64(grid.Groups[0])
+			/*line prefix.go:138*/ o_ = o_ + int64(grid.Groups[0])
 		}
-//line kernels_tandem.go:7247
+//line kernels_tandem.go:7244
 	}
 	return nil
 }
@@ -7273,27 +7270,27 @@ func PrefixFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line prefix.go:179*/ n_ := x_.Rows_ * blocks_
+					/*line prefix.go:175*/ n_ := x_.Rows_ * blocks_
 				loop2:
-					/*line prefix.go:180*/ for o_ := i0; o_ < n_; o_ = o_ + s0 {
+					/*line prefix.go:176*/ for o_ := i0; o_ < n_; o_ = o_ + s0 {
 						at_ := gpu_Place{At_: o_, Step_: n_, N_: int64(24)}
 						i_ := support.Div(o_, blocks_)
-						/*line prefix.go:182*/ from_ := support.Rem(o_, blocks_) * block_
+						/*line prefix.go:178*/ from_ := support.Rem(o_, blocks_) * block_
 						to_ := min(from_+block_, x_.Cols_)
-						/*line prefix.go:195*/ before_ := gpu_Value{}
-						/*line prefix.go:195*/ special_ := int64(0)
+						/*line prefix.go:191*/ before_ := gpu_Value{}
+						/*line prefix.go:191*/ special_ := int64(0)
 						if blocks_ > int64(1) {
 							t_ := gpu_valueOfWords(sums_, at_, int64(-384))
-							/*line prefix.go:197*/ t2_ := t_
-							/*line prefix.go:197*/ t3_ := sums_[o_+(at_.N_*n_)]
-							/*line prefix.go:197*/ before_ = t2_
-							/*line prefix.go:197*/ special_ = t3_
+							/*line prefix.go:193*/ t2_ := t_
+							/*line prefix.go:193*/ t3_ := sums_[o_+(at_.N_*n_)]
+							/*line prefix.go:193*/ before_ = t2_
+							/*line prefix.go:193*/ special_ = t3_
 						}
 						r_ := gpu_withValue(gpu_noReach(), before_)
 						h1 := x_.Data_
 						h2 := x_.Stride_
 						for j2_ := from_; j2_ < to_; j2_ = j2_ + int64(1) {
-							/*line prefix.go:201*/ r_ = gpu_with_________(r_, gpu_term(f_, h1[(i_*h2)+j2_]), int64(64))
+							/*line prefix.go:197*/ r_ = gpu_with_________(r_, gpu_term(f_, h1[(i_*h2)+j2_]), int64(64))
 						}
 						if gpu_fits____(r_, block_+int64(1)) {
 							s2_ := gpu_int128Of(before_, r_.least_)
@@ -7302,7 +7299,7 @@ func PrefixFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 							h5 := c_.Data_
 							h6 := c_.Stride_
 							for j3_ := from_; j3_ < to_; j3_ = j3_ + int64(1) {
-								/*line prefix.go:206*/ t4_ := gpu_term(f_, h3[(i_*h4)+j3_])
+								/*line prefix.go:202*/ t4_ := gpu_term(f_, h3[(i_*h4)+j3_])
 								special_ = special_ | t4_.special_
 								s2_ = gpu_plus____(s2_, t4_, r_.least_)
 								h5[(i_*h6)+j3_] = gpu_of______(f_, gpu_value(s2_, r_.least_), special_)
@@ -7317,15 +7314,15 @@ func PrefixFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 						h9 := c_.Data_
 						h10 := c_.Stride_
 						for j4_ := from_; j4_ < to_; j4_ = j4_ + int64(1) {
-							/*line prefix.go:217*/ gpu_addWords(sums_, at_, gpu_term(f_, h7[(i_*h8)+j4_]), int64(-384))
+							/*line prefix.go:213*/ gpu_addWords(sums_, at_, gpu_term(f_, h7[(i_*h8)+j4_]), int64(-384))
 							t5_ := gpu_valueOfWords(sums_, at_, int64(-384))
-							/*line prefix.go:218*/ h9[(i_*h10)+j4_] = gpu_of______(f_, t5_, sums_[o_+(at_.N_*n_)])
+							/*line prefix.go:214*/ h9[(i_*h10)+j4_] = gpu_of______(f_, t5_, sums_[o_+(at_.N_*n_)])
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:7329
+//line kernels_tandem.go:7326
 	}
 	return nil
 }
@@ -7355,27 +7352,27 @@ func PrefixFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line prefix.go:179*/ n_ := x_.Rows_ * blocks_
+					/*line prefix.go:175*/ n_ := x_.Rows_ * blocks_
 				loop2:
-					/*line prefix.go:180*/ for o_ := i0; o_ < n_; o_ = o_ + s0 {
+					/*line prefix.go:176*/ for o_ := i0; o_ < n_; o_ = o_ + s0 {
 						at_ := gpu_Place{At_: o_, Step_: n_, N_: int64(136)}
 						i_ := support.Div(o_, blocks_)
-						/*line prefix.go:182*/ from_ := support.Rem(o_, blocks_) * block_
+						/*line prefix.go:178*/ from_ := support.Rem(o_, blocks_) * block_
 						to_ := min(from_+block_, x_.Cols_)
-						/*line prefix.go:195*/ before_ := gpu_Value{}
-						/*line prefix.go:195*/ special_ := int64(0)
+						/*line prefix.go:191*/ before_ := gpu_Value{}
+						/*line prefix.go:191*/ special_ := int64(0)
 						if blocks_ > int64(1) {
 							t_ := gpu_valueOfWords(sums_, at_, int64(-2176))
-							/*line prefix.go:197*/ t2_ := t_
-							/*line prefix.go:197*/ t3_ := sums_[o_+(at_.N_*n_)]
-							/*line prefix.go:197*/ before_ = t2_
-							/*line prefix.go:197*/ special_ = t3_
+							/*line prefix.go:193*/ t2_ := t_
+							/*line prefix.go:193*/ t3_ := sums_[o_+(at_.N_*n_)]
+							/*line prefix.go:193*/ before_ = t2_
+							/*line prefix.go:193*/ special_ = t3_
 						}
 						r_ := gpu_withValue(gpu_noReach(), before_)
 						h1 := x_.Data_
 						h2 := x_.Stride_
 						for j2_ := from_; j2_ < to_; j2_ = j2_ + int64(1) {
-							/*line prefix.go:201*/ r_ = gpu_with_________(r_, gpu_term_(f_, h1[(i_*h2)+j2_]), int64(64))
+							/*line prefix.go:197*/ r_ = gpu_with_________(r_, gpu_term_(f_, h1[(i_*h2)+j2_]), int64(64))
 						}
 						if gpu_fits____(r_, block_+int64(1)) {
 							s2_ := gpu_int128Of(before_, r_.least_)
@@ -7384,7 +7381,7 @@ func PrefixFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 							h5 := c_.Data_
 							h6 := c_.Stride_
 							for j3_ := from_; j3_ < to_; j3_ = j3_ + int64(1) {
-								/*line prefix.go:206*/ t4_ := gpu_term_(f_, h3[(i_*h4)+j3_])
+								/*line prefix.go:202*/ t4_ := gpu_term_(f_, h3[(i_*h4)+j3_])
 								special_ = special_ | t4_.special_
 								s2_ = gpu_plus____(s2_, t4_, r_.least_)
 								h5[(i_*h6)+j3_] = gpu_of_______(f_, gpu_value(s2_, r_.least_), special_)
@@ -7399,16 +7396,16 @@ func PrefixFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 						h9 := c_.Data_
 						h10 := c_.Stride_
 						for j4_ := from_; j4_ < to_; j4_ = j4_ + int64(1) {
-//line prefix.go:217
+//line prefix.go:213
 							gpu_addWords(sums_, at_, gpu_term_(f_, h7[(i_*h8)+j4_]), int64(-2176))
 							t5_ := gpu_valueOfWords(sums_, at_, int64(-2176))
-							/*line prefix.go:218*/ h9[(i_*h10)+j4_] = gpu_of_______(f_, t5_, sums_[o_+(at_.N_*n_)])
+							/*line prefix.go:214*/ h9[(i_*h10)+j4_] = gpu_of_______(f_, t5_, sums_[o_+(at_.N_*n_)])
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:7412
+//line kernels_tandem.go:7409
 	}
 	return nil
 }
@@ -7439,15 +7436,15 @@ func PrefixInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line prefix.go:179*/ n_ := x_.Rows_ * blocks_
+					/*line prefix.go:175*/ n_ := x_.Rows_ * blocks_
 				loop2:
-					/*line prefix.go:180*/ for o_ := i0; o_ < n_; o_ = o_ + s0 {
+					/*line prefix.go:176*/ for o_ := i0; o_ < n_; o_ = o_ + s0 {
 						at_ := gpu_Place{At_: o_, Step_: n_, N_: int64(1)}
 						_ = at_
-						/*line prefix.go:182*/ i_ := support.Div(o_, blocks_)
-						/*line prefix.go:182*/ from_ := support.Rem(o_, blocks_) * block_
+						/*line prefix.go:178*/ i_ := support.Div(o_, blocks_)
+						/*line prefix.go:178*/ from_ := support.Rem(o_, blocks_) * block_
 						to_ := min(from_+block_, x_.Cols_)
-						/*line prefix.go:185*/ s_ := int64(0)
+						/*line prefix.go:181*/ s_ := int64(0)
 						if blocks_ > int64(1) {
 							s_ = sums_[o_]
 						}
@@ -7456,7 +7453,7 @@ func PrefixInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 						h3 := c_.Data_
 						h4 := c_.Stride_
 						for j_ := from_; j_ < to_; j_ = j_ + int64(1) {
-							/*line prefix.go:190*/ s_ = s_ + int64(h1[(i_*h2)+j_])
+							/*line prefix.go:186*/ s_ = s_ + int64(h1[(i_*h2)+j_])
 							h3[(i_*h4)+j_] = int32(s_)
 						}
 						continue loop2
@@ -7464,7 +7461,7 @@ func PrefixInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:7468
+//line kernels_tandem.go:7465
 	}
 	return nil
 }
@@ -7498,20 +7495,20 @@ func ScatterFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 			for i1 := b1; i1 < e1; i1++ {
 			items1:
 				for i0 := b0; i0 < e0; i0++ {
-					/*line prefix.go:232*/ if bad_[0] > int32(0) {
+					/*line prefix.go:228*/ if bad_[0] > int32(0) {
 						continue items1
 					}
 					at_ := gpu_Place{At_: (i1 * s0) + i0, Step_: s0 * s1, N_: int64(24)}
-					/*line prefix.go:238*/ if short_ {
+					/*line prefix.go:234*/ if short_ {
 						for k_ := i0; k_ < int64(len(order_)); k_ = k_ + s0 {
 							row_, end_ := gpu_rowsOf(index_, order_, k_)
 							if end_ > k_ {
 								h1 := c_.Stride_
 								h2 := c_.Data_
 								for t3_, j_ := c_.Cols_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
-									/*line prefix.go:243*/ z_ := (int64(row_) * h1) + j_
+									/*line prefix.go:239*/ z_ := (int64(row_) * h1) + j_
 									t4_ := gpu_gathered(f_, h2[z_], x_, j_, order_, k_, end_, words_, at_)
-									/*line prefix.go:244*/ h2[z_] = t4_
+									/*line prefix.go:240*/ h2[z_] = t4_
 								}
 							}
 						}
@@ -7524,16 +7521,16 @@ func ScatterFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 							h4 := c_.Stride_
 							h5 := c_.Data_
 							for j2_ := i0; j2_ < h3; j2_ = j2_ + s0 {
-								/*line prefix.go:254*/ z2_ := (int64(row2_) * h4) + j2_
+								/*line prefix.go:250*/ z2_ := (int64(row2_) * h4) + j2_
 								t7_ := gpu_gathered(f_, h5[z2_], x_, j2_, order_, k2_, end2_, words_, at_)
-								/*line prefix.go:255*/ h5[z2_] = t7_
+								/*line prefix.go:251*/ h5[z2_] = t7_
 							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:7537
+//line kernels_tandem.go:7534
 	}
 	return nil
 }
@@ -7567,20 +7564,20 @@ func ScatterFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 			for i1 := b1; i1 < e1; i1++ {
 			items1:
 				for i0 := b0; i0 < e0; i0++ {
-					/*line prefix.go:232*/ if bad_[0] > int32(0) {
+					/*line prefix.go:228*/ if bad_[0] > int32(0) {
 						continue items1
 					}
 					at_ := gpu_Place{At_: (i1 * s0) + i0, Step_: s0 * s1, N_: int64(136)}
-					/*line prefix.go:238*/ if short_ {
+					/*line prefix.go:234*/ if short_ {
 						for k_ := i0; k_ < int64(len(order_)); k_ = k_ + s0 {
 							row_, end_ := gpu_rowsOf(index_, order_, k_)
 							if end_ > k_ {
 								h1 := c_.Stride_
 								h2 := c_.Data_
 								for t3_, j_ := c_.Cols_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
-									/*line prefix.go:243*/ z_ := (int64(row_) * h1) + j_
+									/*line prefix.go:239*/ z_ := (int64(row_) * h1) + j_
 									t4_ := gpu_gathered_(f_, h2[z_], x_, j_, order_, k_, end_, words_, at_)
-									/*line prefix.go:244*/ h2[z_] = t4_
+									/*line prefix.go:240*/ h2[z_] = t4_
 								}
 							}
 						}
@@ -7593,16 +7590,16 @@ func ScatterFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 							h4 := c_.Stride_
 							h5 := c_.Data_
 							for j2_ := i0; j2_ < h3; j2_ = j2_ + s0 {
-								/*line prefix.go:254*/ z2_ := (int64(row2_) * h4) + j2_
+								/*line prefix.go:250*/ z2_ := (int64(row2_) * h4) + j2_
 								t7_ := gpu_gathered_(f_, h5[z2_], x_, j2_, order_, k2_, end2_, words_, at_)
-								/*line prefix.go:255*/ h5[z2_] = t7_
+								/*line prefix.go:251*/ h5[z2_] = t7_
 							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:7606
+//line kernels_tandem.go:7603
 	}
 	return nil
 }
@@ -7636,20 +7633,20 @@ func ScatterInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 			for i1 := b1; i1 < e1; i1++ {
 			items1:
 				for i0 := b0; i0 < e0; i0++ {
-					/*line prefix.go:232*/ if bad_[0] > int32(0) {
+					/*line prefix.go:228*/ if bad_[0] > int32(0) {
 						continue items1
 					}
 					at_ := gpu_Place{At_: (i1 * s0) + i0, Step_: s0 * s1, N_: int64(1)}
-					/*line prefix.go:238*/ if short_ {
+					/*line prefix.go:234*/ if short_ {
 						for k_ := i0; k_ < int64(len(order_)); k_ = k_ + s0 {
 							row_, end_ := gpu_rowsOf(index_, order_, k_)
 							if end_ > k_ {
 								h1 := c_.Stride_
 								h2 := c_.Data_
 								for t3_, j_ := c_.Cols_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
-									/*line prefix.go:243*/ z_ := (int64(row_) * h1) + j_
+									/*line prefix.go:239*/ z_ := (int64(row_) * h1) + j_
 									t4_ := gpu_gathered__(f_, h2[z_], x_, j_, order_, k_, end_, words_, at_)
-									/*line prefix.go:244*/ h2[z_] = t4_
+									/*line prefix.go:240*/ h2[z_] = t4_
 								}
 							}
 						}
@@ -7662,16 +7659,16 @@ func ScatterInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 							h4 := c_.Stride_
 							h5 := c_.Data_
 							for j2_ := i0; j2_ < h3; j2_ = j2_ + s0 {
-								/*line prefix.go:254*/ z2_ := (int64(row2_) * h4) + j2_
+								/*line prefix.go:250*/ z2_ := (int64(row2_) * h4) + j2_
 								t7_ := gpu_gathered__(f_, h5[z2_], x_, j2_, order_, k2_, end2_, words_, at_)
-								/*line prefix.go:255*/ h5[z2_] = t7_
+								/*line prefix.go:251*/ h5[z2_] = t7_
 							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:7675
+//line kernels_tandem.go:7672
 	}
 	return nil
 }
@@ -7700,7 +7697,7 @@ func gpu_guessLanes(f_ gpu_single, p_ gpu_plain, b_ gpu_block, g_ gpu_guess, i_ 
 		/*line along.go:318*/ j_ = t12_
 	}
 	/*line along.go:322*/ return g_
-//line kernels_tandem.go:7704
+//line kernels_tandem.go:7701
 }
 
 func gpu_elementsAt(p_ gpu_plain, b_ gpu_block, i_ int64, j_ int64) (float32, float32) {
@@ -7710,7 +7707,7 @@ func gpu_elementsAt(p_ gpu_plain, b_ gpu_block, i_ int64, j_ int64) (float32, fl
 	/*line along.go:171*/ x_ = t_
 	/*line along.go:171*/ y_ = float32(0)
 	/*line along.go:175*/ return x_, y_
-//line kernels_tandem.go:7714
+//line kernels_tandem.go:7711
 }
 
 func gpu_plus(f_ gpu_single, p_ gpu_plain, g_ gpu_guess, x_ float32, y_ float32, shift_ float32, mask_ int64, quick_ bool) gpu_guess {
@@ -7723,7 +7720,7 @@ func gpu_plus(f_ gpu_single, p_ gpu_plain, g_ gpu_guess, x_ float32, y_ float32,
 	sum_, err_ := gpu_twoSum(g_.sum_, t3_)
 	/*line guess.go:43*/ t7_ := gpu_guess{sum_: sum_, rest_: float64(0), off_: g_.off_ + math.Abs(err_)}
 	/*line guess.go:43*/ return t7_
-//line kernels_tandem.go:7727
+//line kernels_tandem.go:7724
 }
 
 func gpu_sure(f_ gpu_single, g_ gpu_guess, q_ gpu_quotient, quick_ bool, n_ int64) (float32, bool) {
@@ -7748,7 +7745,7 @@ func gpu_sure(f_ gpu_single, g_ gpu_guess, q_ gpu_quotient, quick_ bool, n_ int6
 	/*line guess.go:100*/ a_ := float32((g_.sum_ + (g_.rest_ - g_.off_)))
 	/*line guess.go:100*/ b_ := float32((g_.sum_ + (g_.rest_ + g_.off_)))
 	return a_, (ok_ && (a_ == b_)) && ((a_ != float32(0)) || (g_.off_ == float64(0)))
-//line kernels_tandem.go:7752
+//line kernels_tandem.go:7749
 }
 
 func gpu_extractFrom(f_ gpu_single, p_ gpu_plain, b_ gpu_block, l_ int64, n_ int64, top_ int64, alone_ bool) gpu_extraction {
@@ -7782,7 +7779,7 @@ func gpu_extractFrom(f_ gpu_single, p_ gpu_plain, b_ gpu_block, l_ int64, n_ int
 	}
 	/*line along.go:204*/ e_.w_ = gpu_windowOf(f_, p_, e_)
 	return e_
-//line kernels_tandem.go:7786
+//line kernels_tandem.go:7783
 }
 
 func gpu_fits(f_ gpu_single, p_ gpu_plain, w_ gpu_window, top_ int64, alone_ bool) bool {
@@ -7796,33 +7793,33 @@ func gpu_fits(f_ gpu_single, p_ gpu_plain, w_ gpu_window, top_ int64, alone_ boo
 	/*line block.go:93*/ lo_ = max(lo_, int64(1))
 //line block.go:95
 	return (w_.hi_ == uint32(0)) || (((int64((w_.hi_ >> (20))) <= top_) && (lo_ >= least_)) && ((top_ - lo_) <= (span_ - tail_)))
-//line kernels_tandem.go:7800
+//line kernels_tandem.go:7797
 }
 
 func gpu_plus_(e_ gpu_extracted, g_ gpu_extracted) gpu_extracted {
 //line block.go:30
 	t_ := gpu_extracted{a_: e_.a_ + g_.a_, b_: e_.b_ + g_.b_, c_: e_.c_ + g_.c_, d_: e_.d_ + g_.d_}
 	/*line block.go:30*/ return t_
-//line kernels_tandem.go:7807
+//line kernels_tandem.go:7804
 }
 
 func gpu_counted(e_ gpu_extraction, top_ int64) gpu_extracted {
 	/*line block.go:192*/ a_, b_, c_, d_ := gpu_magicFor(top_)
 	t5_ := gpu_extracted{a_: gpu_unitsAbove(e_.a_, a_), b_: gpu_unitsAbove(e_.b_, b_), c_: gpu_unitsAbove(e_.c_, c_), d_: gpu_unitsAbove(e_.d_, d_)}
 	/*line block.go:193*/ return t5_
-//line kernels_tandem.go:7814
+//line kernels_tandem.go:7811
 }
 
 func gpu_nowhere() gpu_window {
 	/*line block.go:39*/ t_ := gpu_window{lo_: uint32(4294967295)}
 	/*line block.go:39*/ return t_
-//line kernels_tandem.go:7820
+//line kernels_tandem.go:7817
 }
 
 func gpu_and(w_ gpu_window, v_ gpu_window) gpu_window {
 	/*line block.go:42*/ t_ := gpu_window{hi_: max(w_.hi_, v_.hi_), lo_: min(w_.lo_, v_.lo_)}
 	/*line block.go:42*/ return t_
-//line kernels_tandem.go:7826
+//line kernels_tandem.go:7823
 }
 
 func gpu_nextTop(f_ gpu_single, p_ gpu_plain, w_ gpu_window, top_ int64) int64 {
@@ -7830,14 +7827,14 @@ func gpu_nextTop(f_ gpu_single, p_ gpu_plain, w_ gpu_window, top_ int64) int64 {
 		return top_
 	}
 	return gpu_topOf(f_, p_, w_)
-//line kernels_tandem.go:7834
+//line kernels_tandem.go:7831
 }
 
 func gpu_addTo(f_ gpu_single, p_ gpu_plain, words_ []int64, e_ gpu_extracted, top_ int64) {
 	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-384)
 	gpu_addInt(words_, at_+int64(46), e_.a_)
 	gpu_addInt(words_, at_, e_.b_)
-//line kernels_tandem.go:7841
+//line kernels_tandem.go:7838
 }
 
 func gpu_topOf(f_ gpu_single, p_ gpu_plain, w_ gpu_window) int64 {
@@ -7852,7 +7849,7 @@ func gpu_topOf(f_ gpu_single, p_ gpu_plain, w_ gpu_window) int64 {
 		}
 	}
 	/*line block.go:116*/ return top_
-//line kernels_tandem.go:7856
+//line kernels_tandem.go:7853
 }
 
 func gpu_extractFitting(f_ gpu_single, p_ gpu_plain, b_ gpu_block, l_ int64, n_ int64, top_ int64) (gpu_extraction, int64) {
@@ -7870,7 +7867,7 @@ func gpu_extractFitting(f_ gpu_single, p_ gpu_plain, b_ gpu_block, l_ int64, n_ 
 		}
 	}
 	return e_, rest_
-//line kernels_tandem.go:7874
+//line kernels_tandem.go:7871
 }
 
 func gpu_used(top_ int64) int64 {
@@ -7878,7 +7875,7 @@ func gpu_used(top_ int64) int64 {
 		return int64(1026)
 	}
 	return top_
-//line kernels_tandem.go:7882
+//line kernels_tandem.go:7879
 }
 
 func gpu_addRest(f_ gpu_single, p_ gpu_plain, b_ gpu_block, l_ int64, n_ int64, top_ int64, words_ []int64) {
@@ -7891,7 +7888,7 @@ func gpu_addRest(f_ gpu_single, p_ gpu_plain, b_ gpu_block, l_ int64, n_ int64, 
 			}
 		}
 	}
-//line kernels_tandem.go:7895
+//line kernels_tandem.go:7892
 }
 
 func gpu_leave(f_ gpu_single, p_ gpu_plain, words_ []int64, at_ int64, e_ gpu_extracted, top_ int64) {
@@ -7906,7 +7903,7 @@ func gpu_leave(f_ gpu_single, p_ gpu_plain, words_ []int64, at_ int64, e_ gpu_ex
 	/*line block.go:213*/ words_[t3_] = int64(0)
 	/*line block.go:213*/ words_[t4_] = int64(0)
 	/*line block.go:217*/ words_[at_+int64(24)] = top_ << (3)
-//line kernels_tandem.go:7910
+//line kernels_tandem.go:7907
 }
 
 func gpu_rounded(f_ gpu_single, v_ gpu_Value, special_ int64, q_ gpu_quotient) float32 {
@@ -7924,19 +7921,19 @@ func gpu_rounded(f_ gpu_single, v_ gpu_Value, special_ int64, q_ gpu_quotient) f
 		}
 	}
 	/*line format.go:117*/ return gpu_round(f_, v_)
-//line kernels_tandem.go:7928
+//line kernels_tandem.go:7925
 }
 
 func gpu_valueOf(f_ gpu_single, p_ gpu_plain, e_ gpu_extracted, top_ int64) gpu_Value {
 	/*line block.go:227*/ s_ := gpu_joined(e_.a_, e_.b_)
 	/*line block.go:229*/ return gpu_value(s_, gpu_unit(top_))
-//line kernels_tandem.go:7934
+//line kernels_tandem.go:7931
 }
 
 func gpu_ofWords(f_ gpu_single, sum_ []int64, q_ gpu_quotient) float32 {
 	/*line format.go:145*/ t_ := gpu_Top(sum_, gpu_wordsOf(f_), int64(-384))
 	/*line format.go:145*/ return gpu_rounded(f_, t_, sum_[24], q_)
-//line kernels_tandem.go:7940
+//line kernels_tandem.go:7937
 }
 
 func gpu_Carry(w_ []int64, at_ gpu_Place) {
@@ -7947,13 +7944,13 @@ func gpu_Carry(w_ []int64, at_ gpu_Place) {
 		w_[at_.At_+(k_*at_.Step_)] = v_ & int64(4294967295)
 	}
 	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
-//line kernels_tandem.go:7951
+//line kernels_tandem.go:7948
 }
 
 func gpu_wordsOf(f_ gpu_single) gpu_Place {
 	/*line format.go:140*/ t_ := gpu_Place{Step_: int64(1), N_: int64(24)}
 	/*line format.go:140*/ return t_
-//line kernels_tandem.go:7957
+//line kernels_tandem.go:7954
 }
 
 func gpu_extractFrom_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, l_ int64, n_ int64, top_ int64, alone_ bool) gpu_extraction {
@@ -7978,7 +7975,7 @@ func gpu_extractFrom_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, l_ int64, n_ i
 	}
 	/*line along.go:204*/ e_.w_ = gpu_windowOf_(f_, p_, e_)
 	return e_
-//line kernels_tandem.go:7982
+//line kernels_tandem.go:7979
 }
 
 func gpu_fits_(f_ gpu_double, p_ gpu_plain, w_ gpu_window, top_ int64, alone_ bool) bool {
@@ -7992,7 +7989,7 @@ func gpu_fits_(f_ gpu_double, p_ gpu_plain, w_ gpu_window, top_ int64, alone_ bo
 	/*line block.go:93*/ lo_ = max(lo_, int64(1))
 //line block.go:95
 	return (w_.hi_ == uint32(0)) || (((int64((w_.hi_ >> (20))) <= top_) && (lo_ >= least_)) && ((top_ - lo_) <= (span_ - tail_)))
-//line kernels_tandem.go:7996
+//line kernels_tandem.go:7993
 }
 
 func gpu_nextTop_(f_ gpu_double, p_ gpu_plain, w_ gpu_window, top_ int64) int64 {
@@ -8000,14 +7997,14 @@ func gpu_nextTop_(f_ gpu_double, p_ gpu_plain, w_ gpu_window, top_ int64) int64 
 		return top_
 	}
 	return gpu_topOf_(f_, p_, w_)
-//line kernels_tandem.go:8004
+//line kernels_tandem.go:8001
 }
 
 func gpu_addTo_(f_ gpu_double, p_ gpu_plain, words_ []int64, e_ gpu_extracted, top_ int64) {
 	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-2176)
 	gpu_addInt(words_, at_+int64(46), e_.a_)
 	gpu_addInt(words_, at_, e_.b_)
-//line kernels_tandem.go:8011
+//line kernels_tandem.go:8008
 }
 
 func gpu_topOf_(f_ gpu_double, p_ gpu_plain, w_ gpu_window) int64 {
@@ -8021,7 +8018,7 @@ func gpu_topOf_(f_ gpu_double, p_ gpu_plain, w_ gpu_window) int64 {
 		}
 	}
 	/*line block.go:116*/ return top_
-//line kernels_tandem.go:8025
+//line kernels_tandem.go:8022
 }
 
 func gpu_extractFitting_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, l_ int64, n_ int64, top_ int64) (gpu_extraction, int64) {
@@ -8039,7 +8036,7 @@ func gpu_extractFitting_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, l_ int64, n
 		}
 	}
 	return e_, rest_
-//line kernels_tandem.go:8043
+//line kernels_tandem.go:8040
 }
 
 func gpu_addRest_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, l_ int64, n_ int64, top_ int64, words_ []int64) {
@@ -8052,7 +8049,7 @@ func gpu_addRest_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, l_ int64, n_ int64
 			}
 		}
 	}
-//line kernels_tandem.go:8056
+//line kernels_tandem.go:8053
 }
 
 func gpu_leave_(f_ gpu_double, p_ gpu_plain, words_ []int64, at_ int64, e_ gpu_extracted, top_ int64) {
@@ -8067,7 +8064,7 @@ func gpu_leave_(f_ gpu_double, p_ gpu_plain, words_ []int64, at_ int64, e_ gpu_e
 	/*line block.go:213*/ words_[t3_] = int64(0)
 	/*line block.go:213*/ words_[t4_] = int64(0)
 	/*line block.go:217*/ words_[at_+int64(136)] = top_ << (3)
-//line kernels_tandem.go:8071
+//line kernels_tandem.go:8068
 }
 
 func gpu_rounded_(f_ gpu_double, v_ gpu_Value, special_ int64, q_ gpu_quotient) float64 {
@@ -8085,25 +8082,25 @@ func gpu_rounded_(f_ gpu_double, v_ gpu_Value, special_ int64, q_ gpu_quotient) 
 		}
 	}
 	/*line format.go:117*/ return gpu_round_(f_, v_)
-//line kernels_tandem.go:8089
+//line kernels_tandem.go:8086
 }
 
 func gpu_valueOf_(f_ gpu_double, p_ gpu_plain, e_ gpu_extracted, top_ int64) gpu_Value {
 	/*line block.go:227*/ s_ := gpu_joined(e_.a_, e_.b_)
 	/*line block.go:229*/ return gpu_value(s_, gpu_unit(top_))
-//line kernels_tandem.go:8095
+//line kernels_tandem.go:8092
 }
 
 func gpu_ofWords_(f_ gpu_double, sum_ []int64, q_ gpu_quotient) float64 {
 	/*line format.go:145*/ t_ := gpu_Top(sum_, gpu_wordsOf_(f_), int64(-2176))
 	/*line format.go:145*/ return gpu_rounded_(f_, t_, sum_[136], q_)
-//line kernels_tandem.go:8101
+//line kernels_tandem.go:8098
 }
 
 func gpu_wordsOf_(f_ gpu_double) gpu_Place {
 	/*line format.go:140*/ t_ := gpu_Place{Step_: int64(1), N_: int64(136)}
 	/*line format.go:140*/ return t_
-//line kernels_tandem.go:8107
+//line kernels_tandem.go:8104
 }
 
 func gpu_guessLanes_(f_ gpu_single, p_ gpu_product, b_ gpu_block, g_ gpu_guess, i_ int64, j_ int64, di_ int64, dj_ int64) gpu_guess {
@@ -8130,7 +8127,7 @@ func gpu_guessLanes_(f_ gpu_single, p_ gpu_product, b_ gpu_block, g_ gpu_guess, 
 		/*line along.go:318*/ j_ = t12_
 	}
 	/*line along.go:322*/ return g_
-//line kernels_tandem.go:8134
+//line kernels_tandem.go:8131
 }
 
 func gpu_elementsAt_(p_ gpu_product, b_ gpu_block, i_ int64, j_ int64) (float32, float32) {
@@ -8141,7 +8138,7 @@ func gpu_elementsAt_(p_ gpu_product, b_ gpu_block, i_ int64, j_ int64) (float32,
 	/*line along.go:171*/ y_ = float32(0)
 	/*line along.go:173*/ y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
 	/*line along.go:175*/ return x_, y_
-//line kernels_tandem.go:8145
+//line kernels_tandem.go:8142
 }
 
 func gpu_plus__(f_ gpu_single, p_ gpu_product, g_ gpu_guess, x_ float32, y_ float32, shift_ float32, mask_ int64, quick_ bool) gpu_guess {
@@ -8155,7 +8152,7 @@ func gpu_plus__(f_ gpu_single, p_ gpu_product, g_ gpu_guess, x_ float32, y_ floa
 	sum_, err_ := gpu_twoSum(g_.sum_, t3_)
 	/*line guess.go:43*/ t7_ := gpu_guess{sum_: sum_, rest_: float64(0), off_: g_.off_ + math.Abs(err_)}
 	/*line guess.go:43*/ return t7_
-//line kernels_tandem.go:8159
+//line kernels_tandem.go:8156
 }
 
 func gpu_extractFrom__(f_ gpu_single, p_ gpu_product, b_ gpu_block, l_ int64, n_ int64, top_ int64, alone_ bool) gpu_extraction {
@@ -8180,7 +8177,7 @@ func gpu_extractFrom__(f_ gpu_single, p_ gpu_product, b_ gpu_block, l_ int64, n_
 	}
 	/*line along.go:204*/ e_.w_ = gpu_windowOf__(f_, p_, e_)
 	return e_
-//line kernels_tandem.go:8184
+//line kernels_tandem.go:8181
 }
 
 func gpu_fits__(f_ gpu_single, p_ gpu_product, w_ gpu_window, top_ int64, alone_ bool) bool {
@@ -8195,7 +8192,7 @@ func gpu_fits__(f_ gpu_single, p_ gpu_product, w_ gpu_window, top_ int64, alone_
 	/*line block.go:93*/ lo_ = max(lo_, int64(1))
 //line block.go:95
 	return (w_.hi_ == uint32(0)) || (((int64((w_.hi_ >> (20))) <= top_) && (lo_ >= least_)) && ((top_ - lo_) <= (span_ - tail_)))
-//line kernels_tandem.go:8199
+//line kernels_tandem.go:8196
 }
 
 func gpu_nextTop__(f_ gpu_single, p_ gpu_product, w_ gpu_window, top_ int64) int64 {
@@ -8203,14 +8200,14 @@ func gpu_nextTop__(f_ gpu_single, p_ gpu_product, w_ gpu_window, top_ int64) int
 		return top_
 	}
 	return gpu_topOf__(f_, p_, w_)
-//line kernels_tandem.go:8207
+//line kernels_tandem.go:8204
 }
 
 func gpu_addTo__(f_ gpu_single, p_ gpu_product, words_ []int64, e_ gpu_extracted, top_ int64) {
 	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-384)
 	gpu_addInt(words_, at_+int64(46), e_.a_)
 	gpu_addInt(words_, at_, e_.b_)
-//line kernels_tandem.go:8214
+//line kernels_tandem.go:8211
 }
 
 func gpu_topOf__(f_ gpu_single, p_ gpu_product, w_ gpu_window) int64 {
@@ -8225,7 +8222,7 @@ func gpu_topOf__(f_ gpu_single, p_ gpu_product, w_ gpu_window) int64 {
 		}
 	}
 	/*line block.go:116*/ return top_
-//line kernels_tandem.go:8229
+//line kernels_tandem.go:8226
 }
 
 func gpu_extractFitting__(f_ gpu_single, p_ gpu_product, b_ gpu_block, l_ int64, n_ int64, top_ int64) (gpu_extraction, int64) {
@@ -8243,7 +8240,7 @@ func gpu_extractFitting__(f_ gpu_single, p_ gpu_product, b_ gpu_block, l_ int64,
 		}
 	}
 	return e_, rest_
-//line kernels_tandem.go:8247
+//line kernels_tandem.go:8244
 }
 
 func gpu_addRest__(f_ gpu_single, p_ gpu_product, b_ gpu_block, l_ int64, n_ int64, top_ int64, words_ []int64) {
@@ -8256,7 +8253,7 @@ func gpu_addRest__(f_ gpu_single, p_ gpu_product, b_ gpu_block, l_ int64, n_ int
 			}
 		}
 	}
-//line kernels_tandem.go:8260
+//line kernels_tandem.go:8257
 }
 
 func gpu_leave__(f_ gpu_single, p_ gpu_product, words_ []int64, at_ int64, e_ gpu_extracted, top_ int64) {
@@ -8271,13 +8268,13 @@ func gpu_leave__(f_ gpu_single, p_ gpu_product, words_ []int64, at_ int64, e_ gp
 	/*line block.go:213*/ words_[t3_] = int64(0)
 	/*line block.go:213*/ words_[t4_] = int64(0)
 	/*line block.go:217*/ words_[at_+int64(24)] = top_ << (3)
-//line kernels_tandem.go:8275
+//line kernels_tandem.go:8272
 }
 
 func gpu_valueOf__(f_ gpu_single, p_ gpu_product, e_ gpu_extracted, top_ int64) gpu_Value {
 	/*line block.go:227*/ s_ := gpu_joined(e_.a_, e_.b_)
 	/*line block.go:229*/ return gpu_value(s_, gpu_unit(top_))
-//line kernels_tandem.go:8281
+//line kernels_tandem.go:8278
 }
 
 func gpu_extractFrom___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, l_ int64, n_ int64, top_ int64, alone_ bool) gpu_extraction {
@@ -8302,7 +8299,7 @@ func gpu_extractFrom___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, l_ int64, 
 	}
 	/*line along.go:204*/ e_.w_ = gpu_windowOf___(f_, p_, e_)
 	return e_
-//line kernels_tandem.go:8306
+//line kernels_tandem.go:8303
 }
 
 func gpu_fits___(f_ gpu_double, p_ gpu_product, w_ gpu_window, top_ int64, alone_ bool) bool {
@@ -8316,7 +8313,7 @@ func gpu_fits___(f_ gpu_double, p_ gpu_product, w_ gpu_window, top_ int64, alone
 	/*line block.go:91*/ lo_ := int64((w_.lo_ >> (20)))
 //line block.go:95
 	return (w_.hi_ == uint32(0)) || (((int64((w_.hi_ >> (20))) <= top_) && (lo_ >= least_)) && ((top_ - lo_) <= (span_ - tail_)))
-//line kernels_tandem.go:8320
+//line kernels_tandem.go:8317
 }
 
 func gpu_nextTop___(f_ gpu_double, p_ gpu_product, w_ gpu_window, top_ int64) int64 {
@@ -8324,7 +8321,7 @@ func gpu_nextTop___(f_ gpu_double, p_ gpu_product, w_ gpu_window, top_ int64) in
 		return top_
 	}
 	return gpu_topOf___(f_, p_, w_)
-//line kernels_tandem.go:8328
+//line kernels_tandem.go:8325
 }
 
 func gpu_addTo___(f_ gpu_double, p_ gpu_product, words_ []int64, e_ gpu_extracted, top_ int64) {
@@ -8333,7 +8330,7 @@ func gpu_addTo___(f_ gpu_double, p_ gpu_product, words_ []int64, e_ gpu_extracte
 	gpu_addInt(words_, at_, e_.b_)
 	/*line block.go:205*/ gpu_addInt(words_, (at_+int64(46))-int64(54), e_.c_)
 	gpu_addInt(words_, at_-int64(54), e_.d_)
-//line kernels_tandem.go:8337
+//line kernels_tandem.go:8334
 }
 
 func gpu_topOf___(f_ gpu_double, p_ gpu_product, w_ gpu_window) int64 {
@@ -8348,7 +8345,7 @@ func gpu_topOf___(f_ gpu_double, p_ gpu_product, w_ gpu_window) int64 {
 		}
 	}
 	/*line block.go:116*/ return top_
-//line kernels_tandem.go:8352
+//line kernels_tandem.go:8349
 }
 
 func gpu_extractFitting___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, l_ int64, n_ int64, top_ int64) (gpu_extraction, int64) {
@@ -8366,7 +8363,7 @@ func gpu_extractFitting___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, l_ int6
 		}
 	}
 	return e_, rest_
-//line kernels_tandem.go:8370
+//line kernels_tandem.go:8367
 }
 
 func gpu_addRest___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, l_ int64, n_ int64, top_ int64, words_ []int64) {
@@ -8379,7 +8376,7 @@ func gpu_addRest___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, l_ int64, n_ i
 			}
 		}
 	}
-//line kernels_tandem.go:8383
+//line kernels_tandem.go:8380
 }
 
 func gpu_leave___(f_ gpu_double, p_ gpu_product, words_ []int64, at_ int64, e_ gpu_extracted, top_ int64) {
@@ -8400,13 +8397,13 @@ func gpu_leave___(f_ gpu_double, p_ gpu_product, words_ []int64, at_ int64, e_ g
 	/*line block.go:215*/ words_[t7_] = t9_
 	/*line block.go:215*/ words_[t8_] = t10_
 	/*line block.go:217*/ words_[at_+int64(136)] = top_ << (3)
-//line kernels_tandem.go:8404
+//line kernels_tandem.go:8401
 }
 
 func gpu_valueOf___(f_ gpu_double, p_ gpu_product, e_ gpu_extracted, top_ int64) gpu_Value {
 	/*line block.go:227*/ s_ := gpu_joined(e_.a_, e_.b_)
 	/*line block.go:231*/ return gpu_valueWith(s_, int64(54), gpu_joined(e_.c_, e_.d_), gpu_unit(top_)-int64(54))
-//line kernels_tandem.go:8410
+//line kernels_tandem.go:8407
 }
 
 func gpu_guessLine(f_ gpu_single, p_ gpu_plain, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, n_ int64, down_ bool, shift_ float32, mask_ int64, quick_ bool) gpu_guess {
@@ -8423,7 +8420,7 @@ func gpu_guessLine(f_ gpu_single, p_ gpu_plain, x_ gpu_Matrix, y_ gpu_Matrix, o_
 		g_ = gpu_plus(f_, p_, g_, z2_, w2_, shift_, mask_, quick_)
 	}
 	return g_
-//line kernels_tandem.go:8427
+//line kernels_tandem.go:8424
 }
 
 func gpu_put(c_ gpu_Matrix, o_ int64, v_ float32) {
@@ -8432,7 +8429,7 @@ func gpu_put(c_ gpu_Matrix, o_ int64, v_ float32) {
 	} else {
 		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
 	}
-//line kernels_tandem.go:8436
+//line kernels_tandem.go:8433
 }
 
 func gpu_extractLine(f_ gpu_single, p_ gpu_plain, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, i_ int64, end_ int64, down_ bool, shift_ float32, mask_ int64, top_ int64, alone_ bool) gpu_extraction {
@@ -8461,21 +8458,21 @@ func gpu_extractLine(f_ gpu_single, p_ gpu_plain, x_ gpu_Matrix, y_ gpu_Matrix, 
 	}
 	e_.w_ = gpu_windowOf(f_, p_, e_)
 	return e_
-//line kernels_tandem.go:8465
+//line kernels_tandem.go:8462
 }
 
 func gpu_clearWords(words_ []int64, at_ gpu_Place) {
 	/*line prefix.go:71*/ for t_, k_ := at_.N_+int64(1), int64(0); k_ < t_; k_ = k_ + int64(1) {
 		words_[at_.At_+(k_*at_.Step_)] = int64(0)
 	}
-//line kernels_tandem.go:8472
+//line kernels_tandem.go:8469
 }
 
 func gpu_addTo____(f_ gpu_single, p_ gpu_plain, words_ []int64, e_ gpu_extracted, top_ int64) {
 	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-384)
 	gpu_addInt_(words_, at_+int64(46), e_.a_)
 	gpu_addInt_(words_, at_, e_.b_)
-//line kernels_tandem.go:8479
+//line kernels_tandem.go:8476
 }
 
 func gpu_lineElements(p_ gpu_plain, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, k_ int64, down_ bool) (float32, float32) {
@@ -8486,19 +8483,19 @@ func gpu_lineElements(p_ gpu_plain, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, k_ i
 		return z_, z_
 	}
 	/*line each.go:173*/ return x_.Data_[(o_*x_.Stride_)+k_], w_
-//line kernels_tandem.go:8490
+//line kernels_tandem.go:8487
 }
 
 func gpu_addTerm(f_ gpu_single, p_ gpu_plain, words_ []int64, x_ float32, y_ float32, shift_ float32, mask_ int64) {
 	/*line format.go:73*/ u_, v_ := gpu_factors(p_, x_, y_, shift_, mask_)
 	/*line format.go:77*/ gpu_addNumber(f_, words_, float64(u_*v_))
-//line kernels_tandem.go:8496
+//line kernels_tandem.go:8493
 }
 
 func gpu_ofWords__(f_ gpu_single, sum_ []int64, q_ gpu_quotient) float32 {
 	/*line format.go:145*/ t_ := gpu_Top_(sum_, gpu_wordsOf(f_), int64(-384))
 	/*line format.go:145*/ return gpu_rounded(f_, t_, sum_[24], q_)
-//line kernels_tandem.go:8502
+//line kernels_tandem.go:8499
 }
 
 func gpu_Carry_(w_ []int64, at_ gpu_Place) {
@@ -8509,7 +8506,7 @@ func gpu_Carry_(w_ []int64, at_ gpu_Place) {
 		w_[at_.At_+(k_*at_.Step_)] = v_ & int64(4294967295)
 	}
 	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
-//line kernels_tandem.go:8513
+//line kernels_tandem.go:8510
 }
 
 func gpu_guessLine_(f_ gpu_double, p_ gpu_plain, x_ gpu_Matrix_, y_ gpu_Matrix_, o_ int64, n_ int64, down_ bool, shift_ float64, mask_ int64, quick_ bool) gpu_guess {
@@ -8526,7 +8523,7 @@ func gpu_guessLine_(f_ gpu_double, p_ gpu_plain, x_ gpu_Matrix_, y_ gpu_Matrix_,
 		g_ = gpu_plus_____(f_, p_, g_, z2_, w2_, shift_, mask_, quick_)
 	}
 	return g_
-//line kernels_tandem.go:8530
+//line kernels_tandem.go:8527
 }
 
 func gpu_sure_(f_ gpu_double, g_ gpu_guess, q_ gpu_quotient, quick_ bool, n_ int64) (float64, bool) {
@@ -8549,7 +8546,7 @@ func gpu_sure_(f_ gpu_double, g_ gpu_guess, q_ gpu_quotient, quick_ bool, n_ int
 	/*line guess.go:100*/ a_ := g_.sum_ + (g_.rest_ - g_.off_)
 	/*line guess.go:100*/ b_ := g_.sum_ + (g_.rest_ + g_.off_)
 	return a_, (ok_ && (a_ == b_)) && ((a_ != float64(0)) || (g_.off_ == float64(0)))
-//line kernels_tandem.go:8553
+//line kernels_tandem.go:8550
 }
 
 func gpu_put_(c_ gpu_Matrix_, o_ int64, v_ float64) {
@@ -8558,7 +8555,7 @@ func gpu_put_(c_ gpu_Matrix_, o_ int64, v_ float64) {
 	} else {
 		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
 	}
-//line kernels_tandem.go:8562
+//line kernels_tandem.go:8559
 }
 
 func gpu_extractLine_(f_ gpu_double, p_ gpu_plain, x_ gpu_Matrix_, y_ gpu_Matrix_, o_ int64, i_ int64, end_ int64, down_ bool, shift_ float64, mask_ int64, top_ int64, alone_ bool) gpu_extraction {
@@ -8587,14 +8584,14 @@ func gpu_extractLine_(f_ gpu_double, p_ gpu_plain, x_ gpu_Matrix_, y_ gpu_Matrix
 	}
 	e_.w_ = gpu_windowOf_(f_, p_, e_)
 	return e_
-//line kernels_tandem.go:8591
+//line kernels_tandem.go:8588
 }
 
 func gpu_addTo_____(f_ gpu_double, p_ gpu_plain, words_ []int64, e_ gpu_extracted, top_ int64) {
 	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-2176)
 	gpu_addInt_(words_, at_+int64(46), e_.a_)
 	gpu_addInt_(words_, at_, e_.b_)
-//line kernels_tandem.go:8598
+//line kernels_tandem.go:8595
 }
 
 func gpu_lineElements_(p_ gpu_plain, x_ gpu_Matrix_, y_ gpu_Matrix_, o_ int64, k_ int64, down_ bool) (float64, float64) {
@@ -8605,19 +8602,19 @@ func gpu_lineElements_(p_ gpu_plain, x_ gpu_Matrix_, y_ gpu_Matrix_, o_ int64, k
 		return z_, z_
 	}
 	/*line each.go:173*/ return x_.Data_[(o_*x_.Stride_)+k_], w_
-//line kernels_tandem.go:8609
+//line kernels_tandem.go:8606
 }
 
 func gpu_addTerm_(f_ gpu_double, p_ gpu_plain, words_ []int64, x_ float64, y_ float64, shift_ float64, mask_ int64) {
 	/*line format.go:73*/ u_, v_ := gpu_factors__(p_, x_, y_, shift_, mask_)
 	/*line format.go:77*/ gpu_addNumber_(f_, words_, float64(u_*v_))
-//line kernels_tandem.go:8615
+//line kernels_tandem.go:8612
 }
 
 func gpu_ofWords___(f_ gpu_double, sum_ []int64, q_ gpu_quotient) float64 {
 	/*line format.go:145*/ t_ := gpu_Top_(sum_, gpu_wordsOf_(f_), int64(-2176))
 	/*line format.go:145*/ return gpu_rounded_(f_, t_, sum_[136], q_)
-//line kernels_tandem.go:8621
+//line kernels_tandem.go:8618
 }
 
 func gpu_guessLine__(f_ gpu_single, p_ gpu_product, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, n_ int64, down_ bool, shift_ float32, mask_ int64, quick_ bool) gpu_guess {
@@ -8634,7 +8631,7 @@ func gpu_guessLine__(f_ gpu_single, p_ gpu_product, x_ gpu_Matrix, y_ gpu_Matrix
 		g_ = gpu_plus__(f_, p_, g_, z2_, w2_, shift_, mask_, quick_)
 	}
 	return g_
-//line kernels_tandem.go:8638
+//line kernels_tandem.go:8635
 }
 
 func gpu_extractLine__(f_ gpu_single, p_ gpu_product, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, i_ int64, end_ int64, down_ bool, shift_ float32, mask_ int64, top_ int64, alone_ bool) gpu_extraction {
@@ -8663,14 +8660,14 @@ func gpu_extractLine__(f_ gpu_single, p_ gpu_product, x_ gpu_Matrix, y_ gpu_Matr
 	}
 	e_.w_ = gpu_windowOf__(f_, p_, e_)
 	return e_
-//line kernels_tandem.go:8667
+//line kernels_tandem.go:8664
 }
 
 func gpu_addTo______(f_ gpu_single, p_ gpu_product, words_ []int64, e_ gpu_extracted, top_ int64) {
 	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-384)
 	gpu_addInt_(words_, at_+int64(46), e_.a_)
 	gpu_addInt_(words_, at_, e_.b_)
-//line kernels_tandem.go:8674
+//line kernels_tandem.go:8671
 }
 
 func gpu_lineElements__(p_ gpu_product, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, k_ int64, down_ bool) (float32, float32) {
@@ -8682,13 +8679,13 @@ func gpu_lineElements__(p_ gpu_product, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, 
 	}
 	/*line each.go:171*/ w_ = y_.Data_[(o_*y_.Stride_)+k_]
 	/*line each.go:173*/ return x_.Data_[(o_*x_.Stride_)+k_], w_
-//line kernels_tandem.go:8686
+//line kernels_tandem.go:8683
 }
 
 func gpu_addTerm__(f_ gpu_single, p_ gpu_product, words_ []int64, x_ float32, y_ float32, shift_ float32, mask_ int64) {
 	/*line format.go:73*/ u_, v_ := gpu_factors_(p_, x_, y_, shift_, mask_)
 	/*line format.go:77*/ gpu_addNumber(f_, words_, float64(u_*v_))
-//line kernels_tandem.go:8692
+//line kernels_tandem.go:8689
 }
 
 func gpu_guessLine___(f_ gpu_double, p_ gpu_product, x_ gpu_Matrix_, y_ gpu_Matrix_, o_ int64, n_ int64, down_ bool, shift_ float64, mask_ int64, quick_ bool) gpu_guess {
@@ -8705,7 +8702,7 @@ func gpu_guessLine___(f_ gpu_double, p_ gpu_product, x_ gpu_Matrix_, y_ gpu_Matr
 		g_ = gpu_plus______(f_, p_, g_, z2_, w2_, shift_, mask_, quick_)
 	}
 	return g_
-//line kernels_tandem.go:8709
+//line kernels_tandem.go:8706
 }
 
 func gpu_extractLine___(f_ gpu_double, p_ gpu_product, x_ gpu_Matrix_, y_ gpu_Matrix_, o_ int64, i_ int64, end_ int64, down_ bool, shift_ float64, mask_ int64, top_ int64, alone_ bool) gpu_extraction {
@@ -8734,7 +8731,7 @@ func gpu_extractLine___(f_ gpu_double, p_ gpu_product, x_ gpu_Matrix_, y_ gpu_Ma
 	}
 	e_.w_ = gpu_windowOf___(f_, p_, e_)
 	return e_
-//line kernels_tandem.go:8738
+//line kernels_tandem.go:8735
 }
 
 func gpu_addTo_______(f_ gpu_double, p_ gpu_product, words_ []int64, e_ gpu_extracted, top_ int64) {
@@ -8743,7 +8740,7 @@ func gpu_addTo_______(f_ gpu_double, p_ gpu_product, words_ []int64, e_ gpu_extr
 	gpu_addInt_(words_, at_, e_.b_)
 	/*line block.go:205*/ gpu_addInt_(words_, (at_+int64(46))-int64(54), e_.c_)
 	gpu_addInt_(words_, at_-int64(54), e_.d_)
-//line kernels_tandem.go:8747
+//line kernels_tandem.go:8744
 }
 
 func gpu_lineElements___(p_ gpu_product, x_ gpu_Matrix_, y_ gpu_Matrix_, o_ int64, k_ int64, down_ bool) (float64, float64) {
@@ -8755,13 +8752,13 @@ func gpu_lineElements___(p_ gpu_product, x_ gpu_Matrix_, y_ gpu_Matrix_, o_ int6
 	}
 	/*line each.go:171*/ w_ = y_.Data_[(o_*y_.Stride_)+k_]
 	/*line each.go:173*/ return x_.Data_[(o_*x_.Stride_)+k_], w_
-//line kernels_tandem.go:8759
+//line kernels_tandem.go:8756
 }
 
 func gpu_addTerm___(f_ gpu_double, p_ gpu_product, words_ []int64, x_ float64, y_ float64, shift_ float64, mask_ int64) {
 	/*line format.go:73*/ u_, v_ := gpu_factors___(p_, x_, y_, shift_, mask_)
 	/*line format.go:75*/ gpu_addProduct(f_, words_, u_, v_)
-//line kernels_tandem.go:8765
+//line kernels_tandem.go:8762
 }
 
 func gpu_lineElements____(p_ gpu_bare, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, k_ int64, down_ bool) (float32, float32) {
@@ -8772,7 +8769,7 @@ func gpu_lineElements____(p_ gpu_bare, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, k
 		return z_, z_
 	}
 	/*line each.go:173*/ return x_.Data_[(o_*x_.Stride_)+k_], w_
-//line kernels_tandem.go:8776
+//line kernels_tandem.go:8773
 }
 
 func gpu_addWords(words_ []int64, at_ gpu_Place, t_ gpu_wide, bottom_ int64) {
@@ -8784,24 +8781,24 @@ func gpu_addWords(words_ []int64, at_ gpu_Place, t_ gpu_wide, bottom_ int64) {
 		gpu_AddPart(words_, at_, t_.exp_-bottom_, v_, k_)
 	}
 	words_[at_.At_+(at_.N_*at_.Step_)] = words_[at_.At_+(at_.N_*at_.Step_)] | t_.special_
-//line kernels_tandem.go:8788
+//line kernels_tandem.go:8785
 }
 
 func gpu_term(t_ gpu_single, x_ float32) gpu_wide {
 	/*line prefix.go:21*/ m_, e_, finite_ := gpu_Split32(math.Float32bits(x_))
 	return gpu_newWide(x_, m_, e_, finite_, (math.Float32bits(x_)>>(31)) != uint32(0))
-//line kernels_tandem.go:8794
+//line kernels_tandem.go:8791
 }
 
 func gpu_masked(x_ float32, mask_ int64) float32 {
 	/*line each.go:113*/ return math.Float32frombits(math.Float32bits(x_) & uint32((mask_ >> (32))))
-//line kernels_tandem.go:8799
+//line kernels_tandem.go:8796
 }
 
 func gpu_valueOf____(f_ gpu_single, p_ gpu_bare, e_ gpu_extracted, top_ int64) gpu_Value {
 	/*line block.go:227*/ s_ := gpu_joined(e_.a_, e_.b_)
 	/*line block.go:229*/ return gpu_value(s_, gpu_unit(top_))
-//line kernels_tandem.go:8805
+//line kernels_tandem.go:8802
 }
 
 func gpu_leave____(f_ gpu_single, p_ gpu_bare, words_ []int64, at_ int64, e_ gpu_extracted, top_ int64) {
@@ -8816,27 +8813,27 @@ func gpu_leave____(f_ gpu_single, p_ gpu_bare, words_ []int64, at_ int64, e_ gpu
 	/*line block.go:213*/ words_[t3_] = int64(0)
 	/*line block.go:213*/ words_[t4_] = int64(0)
 	/*line block.go:217*/ words_[at_+int64(24)] = top_ << (3)
-//line kernels_tandem.go:8820
+//line kernels_tandem.go:8817
 }
 
 func gpu_addTo________(f_ gpu_single, p_ gpu_bare, words_ []int64, e_ gpu_extracted, top_ int64) {
 	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-384)
 	gpu_addInt_(words_, at_+int64(46), e_.a_)
 	gpu_addInt_(words_, at_, e_.b_)
-//line kernels_tandem.go:8827
+//line kernels_tandem.go:8824
 }
 
 func gpu_none(t_ gpu_ends32) gpu_ends {
 	/*line fold.go:66*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:66*/ return t2_
-//line kernels_tandem.go:8833
+//line kernels_tandem.go:8830
 }
 
 func gpu_with(t_ gpu_ends32, s_ gpu_ends, x_ float32, t2_ int32, t3_ int32) gpu_ends {
 	/*line fold.go:88*/ k_ := gpu_key32(x_)
 	t4_ := gpu_ends{a_: max(s_.a_, k_), b_: min(s_.b_, k_)}
 	/*line fold.go:89*/ return t4_
-//line kernels_tandem.go:8840
+//line kernels_tandem.go:8837
 }
 
 func gpu_merge(s_ gpu_state, kind_ int64, t_ gpu_state) gpu_state {
@@ -8854,7 +8851,7 @@ func gpu_merge(s_ gpu_state, kind_ int64, t_ gpu_state) gpu_state {
 		}
 	}
 	/*line fold.go:41*/ return s_
-//line kernels_tandem.go:8858
+//line kernels_tandem.go:8855
 }
 
 func gpu_of(t_ gpu_value32, s_ gpu_state, order_ int64) float32 {
@@ -8863,20 +8860,20 @@ func gpu_of(t_ gpu_value32, s_ gpu_state, order_ int64) float32 {
 	}
 	k_ := gpu_chosen(s_, order_)
 	return math.Float32frombits(uint32((k_ ^ ((k_ >> (63)) & int64(2147483647)))))
-//line kernels_tandem.go:8867
+//line kernels_tandem.go:8864
 }
 
 func gpu_none_(t_ gpu_ends64) gpu_ends_ {
 	/*line fold.go:67*/ t2_ := gpu_ends_{a_: int64(-9223372036854775808), b_: int64(9223372036854775807)}
 	/*line fold.go:67*/ return t2_
-//line kernels_tandem.go:8873
+//line kernels_tandem.go:8870
 }
 
 func gpu_with_(t_ gpu_ends64, s_ gpu_ends_, x_ float64, t2_ int64, t3_ int64) gpu_ends_ {
 	/*line fold.go:93*/ k_ := gpu_key64(x_)
 	t4_ := gpu_ends_{a_: max(s_.a_, k_), b_: min(s_.b_, k_)}
 	/*line fold.go:94*/ return t4_
-//line kernels_tandem.go:8880
+//line kernels_tandem.go:8877
 }
 
 func gpu_of_(t_ gpu_value64, s_ gpu_state, order_ int64) float64 {
@@ -8885,13 +8882,13 @@ func gpu_of_(t_ gpu_value64, s_ gpu_state, order_ int64) float64 {
 	}
 	k_ := gpu_chosen(s_, order_)
 	return math.Float64frombits(uint64((k_ ^ ((k_ >> (63)) & int64(9223372036854775807)))))
-//line kernels_tandem.go:8889
+//line kernels_tandem.go:8886
 }
 
 func gpu_none__(t_ gpu_first32) gpu_ends {
 	/*line fold.go:70*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:70*/ return t2_
-//line kernels_tandem.go:8895
+//line kernels_tandem.go:8892
 }
 
 func gpu_with__(t_ gpu_first32, s_ gpu_ends, x_ float32, index_ int32, order_ int32) gpu_ends {
@@ -8900,7 +8897,7 @@ func gpu_with__(t_ gpu_first32, s_ gpu_ends, x_ float32, index_ int32, order_ in
 		k_ = int32(2147483647)
 	}
 	return gpu_above(s_, k_, index_)
-//line kernels_tandem.go:8904
+//line kernels_tandem.go:8901
 }
 
 func gpu_put__(c_ gpu_Matrix__, o_ int64, v_ int32) {
@@ -8909,7 +8906,7 @@ func gpu_put__(c_ gpu_Matrix__, o_ int64, v_ int32) {
 	} else {
 		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
 	}
-//line kernels_tandem.go:8913
+//line kernels_tandem.go:8910
 }
 
 func gpu_of__(t_ gpu_index, s_ gpu_state, t2_ int64) int32 {
@@ -8917,13 +8914,13 @@ func gpu_of__(t_ gpu_index, s_ gpu_state, t2_ int64) int32 {
 		return int32(0)
 	}
 	return int32(s_.b_)
-//line kernels_tandem.go:8921
+//line kernels_tandem.go:8918
 }
 
 func gpu_none___(t_ gpu_first64) gpu_ends_ {
 	/*line fold.go:71*/ t2_ := gpu_ends_{a_: int64(-9223372036854775808), b_: int64(9223372036854775807)}
 	/*line fold.go:71*/ return t2_
-//line kernels_tandem.go:8927
+//line kernels_tandem.go:8924
 }
 
 func gpu_with___(t_ gpu_first64, s_ gpu_ends_, x_ float64, index_ int64, order_ int64) gpu_ends_ {
@@ -8932,58 +8929,58 @@ func gpu_with___(t_ gpu_first64, s_ gpu_ends_, x_ float64, index_ int64, order_ 
 		k_ = int64(9223372036854775807)
 	}
 	return gpu_above_(s_, k_, index_)
-//line kernels_tandem.go:8936
+//line kernels_tandem.go:8933
 }
 
 func gpu_none____(t_ gpu_endsInt) gpu_ends {
 	/*line fold.go:68*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:68*/ return t2_
-//line kernels_tandem.go:8942
+//line kernels_tandem.go:8939
 }
 
 func gpu_with____(t_ gpu_endsInt, s_ gpu_ends, x_ int32, t2_ int32, t3_ int32) gpu_ends {
 	/*line fold.go:98*/ t4_ := gpu_ends{a_: max(s_.a_, x_), b_: min(s_.b_, x_)}
 	/*line fold.go:98*/ return t4_
-//line kernels_tandem.go:8948
+//line kernels_tandem.go:8945
 }
 
 func gpu_of___(t_ gpu_valueInt, s_ gpu_state, order_ int64) int32 {
 	/*line fold.go:278*/ return int32(gpu_chosen(s_, order_))
-//line kernels_tandem.go:8953
+//line kernels_tandem.go:8950
 }
 
 func gpu_none_____(t_ gpu_firstInt) gpu_ends {
 	/*line fold.go:72*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:72*/ return t2_
-//line kernels_tandem.go:8959
+//line kernels_tandem.go:8956
 }
 
 func gpu_with_____(t_ gpu_firstInt, s_ gpu_ends, x_ int32, index_ int32, order_ int32) gpu_ends {
 	/*line fold.go:126*/ return gpu_above(s_, x_^order_, index_)
-//line kernels_tandem.go:8964
+//line kernels_tandem.go:8961
 }
 
 func gpu_none______(t_ gpu_add32) gpu_ends {
 	/*line fold.go:73*/ t2_ := gpu_ends{}
 	/*line fold.go:73*/ return t2_
-//line kernels_tandem.go:8970
+//line kernels_tandem.go:8967
 }
 
 func gpu_with______(t_ gpu_add32, s_ gpu_ends, x_ int32, t2_ int32, t3_ int32) gpu_ends {
 	/*line fold.go:136*/ t4_ := gpu_ends{a_: s_.a_ + x_, b_: int32(0)}
 	/*line fold.go:136*/ return t4_
-//line kernels_tandem.go:8976
+//line kernels_tandem.go:8973
 }
 
 func gpu_of____(t_ gpu_total, s_ gpu_state, t2_ int64) int32 {
 	/*line fold.go:280*/ return int32(s_.a_)
-//line kernels_tandem.go:8981
+//line kernels_tandem.go:8978
 }
 
 func gpu_none_______(t_ gpu_count) gpu_ends {
 	/*line fold.go:74*/ t2_ := gpu_ends{}
 	/*line fold.go:74*/ return t2_
-//line kernels_tandem.go:8987
+//line kernels_tandem.go:8984
 }
 
 func gpu_with_______(t_ gpu_count, s_ gpu_ends, x_ bool, t2_ int32, t3_ int32) gpu_ends {
@@ -8991,13 +8988,13 @@ func gpu_with_______(t_ gpu_count, s_ gpu_ends, x_ bool, t2_ int32, t3_ int32) g
 		s_.a_ = s_.a_ + int32(1)
 	}
 	return s_
-//line kernels_tandem.go:8995
+//line kernels_tandem.go:8992
 }
 
 func gpu_none________(t_ gpu_endsBool) gpu_ends {
 	/*line fold.go:69*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:69*/ return t2_
-//line kernels_tandem.go:9001
+//line kernels_tandem.go:8998
 }
 
 func gpu_with________(t_ gpu_endsBool, s_ gpu_ends, x_ bool, t2_ int32, t3_ int32) gpu_ends {
@@ -9007,7 +9004,7 @@ func gpu_with________(t_ gpu_endsBool, s_ gpu_ends, x_ bool, t2_ int32, t3_ int3
 	}
 	t4_ := gpu_ends{a_: max(s_.a_, k_), b_: min(s_.b_, k_)}
 	/*line fold.go:106*/ return t4_
-//line kernels_tandem.go:9011
+//line kernels_tandem.go:9008
 }
 
 func gpu_put___(c_ gpu_Matrix___, o_ int64, v_ bool) {
@@ -9016,12 +9013,12 @@ func gpu_put___(c_ gpu_Matrix___, o_ int64, v_ bool) {
 	} else {
 		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
 	}
-//line kernels_tandem.go:9020
+//line kernels_tandem.go:9017
 }
 
 func gpu_of_____(t_ gpu_truth, s_ gpu_state, order_ int64) bool {
 	/*line fold.go:279*/ return gpu_chosen(s_, order_) > int64(0)
-//line kernels_tandem.go:9025
+//line kernels_tandem.go:9022
 }
 
 func gpu_partsLeft(f_ gpu_single, words_ []int64, o_ int64, outputs_ int64, parts_ int64, top_ int64, l_ int64, n_ int64) gpu_left {
@@ -9039,21 +9036,21 @@ func gpu_partsLeft(f_ gpu_single, words_ []int64, o_ int64, outputs_ int64, part
 		}
 	}
 	/*line merge.go:91*/ return m_
-//line kernels_tandem.go:9043
+//line kernels_tandem.go:9040
 }
 
 func gpu_leftAt(stage_ []int64, n_ int64, k_ int64) gpu_left {
 //line merge.go:112
 	t_ := gpu_left{s_: gpu_int128{hi_: uint64(stage_[k_]), lo_: uint64(stage_[n_+k_])}, t_: gpu_int128{hi_: uint64(stage_[(int64(2)*n_)+k_]), lo_: uint64(stage_[(int64(3)*n_)+k_])}, next_: stage_[(int64(4)*n_)+k_]}
 	/*line merge.go:112*/ return t_
-//line kernels_tandem.go:9050
+//line kernels_tandem.go:9047
 }
 
 func gpu_plus___(m_ gpu_left, o_ gpu_left) gpu_left {
 //line merge.go:76
 	t_ := gpu_left{s_: gpu_added(m_.s_, o_.s_), t_: gpu_added(m_.t_, o_.t_), next_: max(m_.next_, o_.next_)}
 	/*line merge.go:76*/ return t_
-//line kernels_tandem.go:9057
+//line kernels_tandem.go:9054
 }
 
 func gpu_valueWith(s_ gpu_int128, up_ int64, c_ gpu_int128, base_ int64) gpu_Value {
@@ -9105,18 +9102,18 @@ func gpu_valueWith(s_ gpu_int128, up_ int64, c_ gpu_int128, base_ int64) gpu_Val
 	v_.Lo_ = v_.Lo_ | (lo_ >> (uint64(64) - z_))
 	v_.Rest_ = (lo_ << (z_)) != uint64(0)
 	return v_
-//line kernels_tandem.go:9109
+//line kernels_tandem.go:9106
 }
 
 func gpu_unit(top_ int64) int64 {
 	/*line block.go:131*/ return ((top_ - int64(1023)) + int64(12)) - int64(102)
-//line kernels_tandem.go:9114
+//line kernels_tandem.go:9111
 }
 
 func gpu_addTo_________(s_ gpu_int128, words_ []int64, at_ int64) {
 	/*line int128.go:19*/ gpu_Add(words_, at_, s_.lo_, false)
 	gpu_addInt(words_, at_+int64(64), int64(s_.hi_))
-//line kernels_tandem.go:9120
+//line kernels_tandem.go:9117
 }
 
 func gpu_partsLeft_(f_ gpu_double, words_ []int64, o_ int64, outputs_ int64, parts_ int64, top_ int64, l_ int64, n_ int64) gpu_left {
@@ -9134,21 +9131,21 @@ func gpu_partsLeft_(f_ gpu_double, words_ []int64, o_ int64, outputs_ int64, par
 		}
 	}
 	/*line merge.go:91*/ return m_
-//line kernels_tandem.go:9138
+//line kernels_tandem.go:9135
 }
 
 func gpu_term_(t_ gpu_double, x_ float64) gpu_wide {
 	/*line prefix.go:26*/ m_, e_, finite_ := gpu_Split64(math.Float64bits(x_))
 	return gpu_newWide_(x_, m_, e_, finite_, (math.Float64bits(x_)>>(63)) != uint64(0))
-//line kernels_tandem.go:9144
+//line kernels_tandem.go:9141
 }
 
 func gpu_merged(a_ int64, b_ int64, marks_ bool) int64 {
-	/*line prefix.go:165*/ if marks_ {
+	/*line prefix.go:161*/ if marks_ {
 		return a_ | b_
 	}
 	return a_ + b_
-//line kernels_tandem.go:9152
+//line kernels_tandem.go:9149
 }
 
 func gpu_valueOfWords(words_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -9160,11 +9157,11 @@ func gpu_valueOfWords(words_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		}
 	}
 	return v_
-//line kernels_tandem.go:9164
+//line kernels_tandem.go:9161
 }
 
 func gpu_withValue(r_ gpu_reach, v_ gpu_Value) gpu_reach {
-	/*line prefix.go:361*/ if v_.Hi_ == uint64(0) {
+	/*line prefix.go:357*/ if v_.Hi_ == uint64(0) {
 		return r_
 	}
 	least_ := (v_.Exp_ + int64(64)) + int64(bits.TrailingZeros64(v_.Hi_))
@@ -9175,31 +9172,31 @@ func gpu_withValue(r_ gpu_reach, v_ gpu_Value) gpu_reach {
 		least_ = int64(-1048576)
 	}
 	t_ := gpu_reach{least_: min(r_.least_, least_), top_: max(r_.top_, v_.Exp_+int64(128)), special_: r_.special_}
-	/*line prefix.go:371*/ return t_
-//line kernels_tandem.go:9180
+	/*line prefix.go:367*/ return t_
+//line kernels_tandem.go:9177
 }
 
 func gpu_noReach() gpu_reach {
-	/*line prefix.go:348*/ t_ := gpu_reach{least_: int64(1048576), top_: int64(-1048576)}
-	/*line prefix.go:348*/ return t_
-//line kernels_tandem.go:9186
+	/*line prefix.go:344*/ t_ := gpu_reach{least_: int64(1048576), top_: int64(-1048576)}
+	/*line prefix.go:344*/ return t_
+//line kernels_tandem.go:9183
 }
 
 func gpu_with_________(r_ gpu_reach, t_ gpu_wide, size_ int64) gpu_reach {
-	/*line prefix.go:352*/ r_.special_ = r_.special_ | t_.special_
+	/*line prefix.go:348*/ r_.special_ = r_.special_ | t_.special_
 	if (t_.special_ == int64(0)) && (t_.m_ != uint64(0)) {
 		t2_ := min(r_.least_, t_.exp_)
-		/*line prefix.go:354*/ t3_ := max(r_.top_, t_.exp_+size_)
-		/*line prefix.go:354*/ r_.least_ = t2_
-		/*line prefix.go:354*/ r_.top_ = t3_
+		/*line prefix.go:350*/ t3_ := max(r_.top_, t_.exp_+size_)
+		/*line prefix.go:350*/ r_.least_ = t2_
+		/*line prefix.go:350*/ r_.top_ = t3_
 	}
 	return r_
-//line kernels_tandem.go:9198
+//line kernels_tandem.go:9195
 }
 
 func gpu_fits____(r_ gpu_reach, n_ int64) bool {
-	/*line prefix.go:375*/ return (r_.top_ + int64(bits.Len64(uint64(n_)))) <= (r_.least_ + int64(127))
-//line kernels_tandem.go:9203
+	/*line prefix.go:371*/ return (r_.top_ + int64(bits.Len64(uint64(n_)))) <= (r_.least_ + int64(127))
+//line kernels_tandem.go:9200
 }
 
 func gpu_int128Of(v_ gpu_Value, base_ int64) gpu_int128 {
@@ -9224,40 +9221,40 @@ func gpu_int128Of(v_ gpu_Value, base_ int64) gpu_int128 {
 		/*line int128.go:65*/ return t8_
 	}
 	return s_
-//line kernels_tandem.go:9228
+//line kernels_tandem.go:9225
 }
 
 func gpu_plus____(s_ gpu_int128, t_ gpu_wide, base_ int64) gpu_int128 {
-	/*line prefix.go:328*/ up_ := uint64((t_.exp_ - base_))
+	/*line prefix.go:324*/ up_ := uint64((t_.exp_ - base_))
 	hi_ := (t_.m_ << (up_ - uint64(64))) | (t_.m_ >> (uint64(64) - up_))
-	/*line prefix.go:329*/ lo_ := t_.m_ << (up_)
+	/*line prefix.go:325*/ lo_ := t_.m_ << (up_)
 	if t_.neg_ {
 		t2_ := s_.lo_
-		/*line prefix.go:331*/ t3_ := (t2_ - lo_) - uint64(0)
-		/*line prefix.go:331*/ t4_ := (((^t2_) & lo_) | ((^(t2_ ^ lo_)) & t3_)) >> (63)
-		/*line prefix.go:331*/ l_ := t3_
-		/*line prefix.go:331*/ borrow_ := t4_
+		/*line prefix.go:327*/ t3_ := (t2_ - lo_) - uint64(0)
+		/*line prefix.go:327*/ t4_ := (((^t2_) & lo_) | ((^(t2_ ^ lo_)) & t3_)) >> (63)
+		/*line prefix.go:327*/ l_ := t3_
+		/*line prefix.go:327*/ borrow_ := t4_
 		t5_ := s_.hi_
-		/*line prefix.go:332*/ t6_ := (t5_ - hi_) - borrow_
-		/*line prefix.go:332*/ t7_ := (((^t5_) & hi_) | ((^(t5_ ^ hi_)) & t6_)) >> (63)
+		/*line prefix.go:328*/ t6_ := (t5_ - hi_) - borrow_
+		/*line prefix.go:328*/ t7_ := (((^t5_) & hi_) | ((^(t5_ ^ hi_)) & t6_)) >> (63)
 		_ = t7_
-		/*line prefix.go:332*/ h_ := t6_
+		/*line prefix.go:328*/ h_ := t6_
 		t8_ := gpu_int128{hi_: h_, lo_: l_}
-		/*line prefix.go:333*/ return t8_
+		/*line prefix.go:329*/ return t8_
 	}
 	t9_ := s_.lo_
-	/*line prefix.go:335*/ t10_ := (t9_ + lo_) + uint64(0)
-	/*line prefix.go:335*/ t11_ := ((t9_ & lo_) | ((t9_ | lo_) &^ t10_)) >> (63)
-	/*line prefix.go:335*/ l2_ := t10_
-	/*line prefix.go:335*/ carry_ := t11_
+	/*line prefix.go:331*/ t10_ := (t9_ + lo_) + uint64(0)
+	/*line prefix.go:331*/ t11_ := ((t9_ & lo_) | ((t9_ | lo_) &^ t10_)) >> (63)
+	/*line prefix.go:331*/ l2_ := t10_
+	/*line prefix.go:331*/ carry_ := t11_
 	t12_ := s_.hi_
-	/*line prefix.go:336*/ t13_ := (t12_ + hi_) + carry_
-	/*line prefix.go:336*/ t14_ := ((t12_ & hi_) | ((t12_ | hi_) &^ t13_)) >> (63)
+	/*line prefix.go:332*/ t13_ := (t12_ + hi_) + carry_
+	/*line prefix.go:332*/ t14_ := ((t12_ & hi_) | ((t12_ | hi_) &^ t13_)) >> (63)
 	_ = t14_
-	/*line prefix.go:336*/ h2_ := t13_
+	/*line prefix.go:332*/ h2_ := t13_
 	t15_ := gpu_int128{hi_: h2_, lo_: l2_}
-	/*line prefix.go:337*/ return t15_
-//line kernels_tandem.go:9261
+	/*line prefix.go:333*/ return t15_
+//line kernels_tandem.go:9258
 }
 
 func gpu_of______(f_ gpu_single, v_ gpu_Value, special_ int64) float32 {
@@ -9265,7 +9262,7 @@ func gpu_of______(f_ gpu_single, v_ gpu_Value, special_ int64) float32 {
 		return gpu_notNumber(f_, special_)
 	}
 	return gpu_round(f_, v_)
-//line kernels_tandem.go:9269
+//line kernels_tandem.go:9266
 }
 
 func gpu_value(s_ gpu_int128, base_ int64) gpu_Value {
@@ -9283,7 +9280,7 @@ func gpu_value(s_ gpu_int128, base_ int64) gpu_Value {
 		return gpu_NewValue(hi_, lo_, base_, true)
 	}
 	return gpu_NewValue(s_.hi_, s_.lo_, base_, false)
-//line kernels_tandem.go:9287
+//line kernels_tandem.go:9284
 }
 
 func gpu_of_______(f_ gpu_double, v_ gpu_Value, special_ int64) float64 {
@@ -9291,12 +9288,12 @@ func gpu_of_______(f_ gpu_double, v_ gpu_Value, special_ int64) float64 {
 		return gpu_notNumber_(f_, special_)
 	}
 	return gpu_round_(f_, v_)
-//line kernels_tandem.go:9295
+//line kernels_tandem.go:9292
 }
 
 func gpu_rowsOf(index_ []int32, order_ []int32, k_ int64) (int32, int64) {
-	/*line prefix.go:263*/ var row_ int32
-	/*line prefix.go:263*/ var end_ int64
+	/*line prefix.go:259*/ var row_ int32
+	/*line prefix.go:259*/ var end_ int64
 	row_ = index_[order_[k_]]
 	if (k_ > int64(0)) && (index_[order_[k_-int64(1)]] == row_) {
 		return row_, k_
@@ -9306,11 +9303,11 @@ func gpu_rowsOf(index_ []int32, order_ []int32, k_ int64) (int32, int64) {
 		end_ = end_ + int64(1)
 	}
 	return row_, end_
-//line kernels_tandem.go:9310
+//line kernels_tandem.go:9307
 }
 
 func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float32 {
-	/*line prefix.go:286*/ t_ := gpu_term(f_, first_)
+	/*line prefix.go:282*/ t_ := gpu_term(f_, first_)
 	special_ := t_.special_
 	r_ := gpu_with_________(gpu_noReach(), t_, int64(64))
 	for i2_ := k_; i2_ < end_; i2_ = i2_ + int64(1) {
@@ -9320,7 +9317,7 @@ func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_
 	}
 	if gpu_fits____(r_, (end_-k_)+int64(1)) {
 		t2_ := gpu_int128{}
-		/*line prefix.go:295*/ s2_ := gpu_plus____(t2_, t_, r_.least_)
+		/*line prefix.go:291*/ s2_ := gpu_plus____(t2_, t_, r_.least_)
 		for i3_ := k_; i3_ < end_; i3_ = i3_ + int64(1) {
 			s2_ = gpu_plus____(s2_, gpu_term(f_, x_.Data_[(int64(order_[i3_])*x_.Stride_)+j_]), r_.least_)
 		}
@@ -9332,12 +9329,12 @@ func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_
 		gpu_addWords(words_, at_, gpu_term(f_, x_.Data_[(int64(order_[i4_])*x_.Stride_)+j_]), int64(-384))
 	}
 	t3_ := gpu_Top_(words_, at_, int64(-384))
-	/*line prefix.go:306*/ return gpu_of______(f_, t3_, special_)
-//line kernels_tandem.go:9337
+	/*line prefix.go:302*/ return gpu_of______(f_, t3_, special_)
+//line kernels_tandem.go:9334
 }
 
 func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float64 {
-	/*line prefix.go:286*/ t_ := gpu_term_(f_, first_)
+	/*line prefix.go:282*/ t_ := gpu_term_(f_, first_)
 	special_ := t_.special_
 	r_ := gpu_with_________(gpu_noReach(), t_, int64(64))
 	for i2_ := k_; i2_ < end_; i2_ = i2_ + int64(1) {
@@ -9347,7 +9344,7 @@ func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, orde
 	}
 	if gpu_fits____(r_, (end_-k_)+int64(1)) {
 		t2_ := gpu_int128{}
-		/*line prefix.go:295*/ s2_ := gpu_plus____(t2_, t_, r_.least_)
+		/*line prefix.go:291*/ s2_ := gpu_plus____(t2_, t_, r_.least_)
 		for i3_ := k_; i3_ < end_; i3_ = i3_ + int64(1) {
 			s2_ = gpu_plus____(s2_, gpu_term_(f_, x_.Data_[(int64(order_[i3_])*x_.Stride_)+j_]), r_.least_)
 		}
@@ -9359,17 +9356,17 @@ func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, orde
 		gpu_addWords(words_, at_, gpu_term_(f_, x_.Data_[(int64(order_[i4_])*x_.Stride_)+j_]), int64(-2176))
 	}
 	t3_ := gpu_Top_(words_, at_, int64(-2176))
-	/*line prefix.go:306*/ return gpu_of_______(f_, t3_, special_)
-//line kernels_tandem.go:9364
+	/*line prefix.go:302*/ return gpu_of_______(f_, t3_, special_)
+//line kernels_tandem.go:9361
 }
 
 func gpu_gathered__(f_ gpu_integer, first_ int32, x_ gpu_Matrix__, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) int32 {
-	/*line prefix.go:280*/ s_ := int64(first_)
+	/*line prefix.go:276*/ s_ := int64(first_)
 	for i_ := k_; i_ < end_; i_ = i_ + int64(1) {
 		s_ = s_ + int64(x_.Data_[(int64(order_[i_])*x_.Stride_)+j_])
 	}
 	return int32(s_)
-//line kernels_tandem.go:9373
+//line kernels_tandem.go:9370
 }
 
 func gpu_factors(p_ gpu_plain, x_ float32, y_ float32, shift_ float32, mask_ int64) (float64, float64) {
@@ -9378,7 +9375,7 @@ func gpu_factors(p_ gpu_plain, x_ float32, y_ float32, shift_ float32, mask_ int
 	/*line format.go:63*/ var v_ float64
 	_ = v_
 	/*line format.go:67*/ return math.Float64frombits(math.Float64bits(float64(x_)) & uint64(mask_)), float64(1)
-//line kernels_tandem.go:9382
+//line kernels_tandem.go:9379
 }
 
 func gpu_twoSum(a_ float64, b_ float64) (float64, float64) {
@@ -9388,7 +9385,7 @@ func gpu_twoSum(a_ float64, b_ float64) (float64, float64) {
 	/*line guess.go:26*/ sum_ = a_ + b_
 	part_ := sum_ - a_
 	return sum_, (a_ - (sum_ - part_)) + (b_ - part_)
-//line kernels_tandem.go:9392
+//line kernels_tandem.go:9389
 }
 
 func gpu_over(g_ gpu_guess, d_ float64) gpu_guess {
@@ -9401,7 +9398,7 @@ func gpu_over(g_ gpu_guess, d_ float64) gpu_guess {
 	}
 	t3_ := gpu_guess{sum_: q_, rest_: lo_, off_: off_}
 	/*line guess.go:67*/ return t3_
-//line kernels_tandem.go:9405
+//line kernels_tandem.go:9402
 }
 
 func gpu_root(g_ gpu_guess) gpu_guess {
@@ -9409,14 +9406,14 @@ func gpu_root(g_ gpu_guess) gpu_guess {
 	lo_ := (math.FMA(-q_, q_, g_.sum_) + g_.rest_) / float64(float64(2)*q_)
 	t_ := gpu_guess{sum_: q_, rest_: lo_, off_: (g_.off_ / q_) + float64(math.Abs(lo_)*float64(8.881784197001252e-16))}
 	/*line guess.go:74*/ return t_
-//line kernels_tandem.go:9413
+//line kernels_tandem.go:9410
 }
 
 func gpu_extract(top_ int64) gpu_extraction {
 	/*line block.go:149*/ a_, b_, c_, d_ := gpu_magicFor(top_)
 	t5_ := gpu_extraction{a_: a_, b_: b_, c_: c_, d_: d_, w_: gpu_nowhere()}
 	/*line block.go:150*/ return t5_
-//line kernels_tandem.go:9420
+//line kernels_tandem.go:9417
 }
 
 func gpu_extractLanes(f_ gpu_single, p_ gpu_plain, b_ gpu_block, e_ gpu_extraction, i_ int64, j_ int64, di_ int64, dj_ int64) gpu_extraction {
@@ -9443,7 +9440,7 @@ func gpu_extractLanes(f_ gpu_single, p_ gpu_plain, b_ gpu_block, e_ gpu_extracti
 		/*line along.go:222*/ j_ = t12_
 	}
 	/*line along.go:226*/ return e_
-//line kernels_tandem.go:9447
+//line kernels_tandem.go:9444
 }
 
 func gpu_with__________(f_ gpu_single, p_ gpu_plain, e_ gpu_extraction, x_ float32, y_ float32, shift_ float32, mask_ int64, alone_ bool) gpu_extraction {
@@ -9459,12 +9456,12 @@ func gpu_with__________(f_ gpu_single, p_ gpu_plain, e_ gpu_extraction, x_ float
 	}
 	e_.a_ = z_
 	/*line block.go:179*/ return e_
-//line kernels_tandem.go:9463
+//line kernels_tandem.go:9460
 }
 
 func gpu_windowOf(f_ gpu_single, p_ gpu_plain, e_ gpu_extraction) gpu_window {
 	/*line block.go:185*/ return gpu_asDouble(e_.w_)
-//line kernels_tandem.go:9468
+//line kernels_tandem.go:9465
 }
 
 func gpu_magicFor(top_ int64) (float64, float64, float64, float64) {
@@ -9478,29 +9475,29 @@ func gpu_magicFor(top_ int64) (float64, float64, float64, float64) {
 	_ = d_
 //line block.go:135
 	return gpu_magic((top_ + int64(6)) + int64(2)), gpu_magic((top_ + int64(12)) - int64(50)), gpu_magic(((top_ + int64(6)) + int64(2)) - int64(54)), gpu_magic(((top_ + int64(12)) - int64(50)) - int64(54))
-//line kernels_tandem.go:9482
+//line kernels_tandem.go:9479
 }
 
 func gpu_unitsAbove(x_ float64, magic_ float64) int64 {
 	/*line block.go:197*/ return int64((math.Float64bits(x_) - math.Float64bits(magic_)))
-//line kernels_tandem.go:9487
+//line kernels_tandem.go:9484
 }
 
 func gpu_addInt(words_ []int64, at_ int64, v_ int64) {
 	/*line block.go:223*/ gpu_Add(words_, at_, uint64(max(v_, -v_)), v_ < int64(0))
-//line kernels_tandem.go:9492
+//line kernels_tandem.go:9489
 }
 
 func gpu_fitting(f_ gpu_single, p_ gpu_plain, b_ gpu_block, x_ float32, y_ float32, top_ int64) bool {
 //line along.go:232
 	return (top_ != int64(0)) && gpu_fits(f_, p_, gpu_windowOf(f_, p_, gpu_with__________(f_, p_, gpu_extract(int64(1026)), x_, y_, b_.shift_, b_.mask_, false)), top_, false)
-//line kernels_tandem.go:9498
+//line kernels_tandem.go:9495
 }
 
 func gpu_addTerm____(f_ gpu_single, p_ gpu_plain, words_ []int64, x_ float32, y_ float32, shift_ float32, mask_ int64) {
 	/*line format.go:73*/ u_, v_ := gpu_factors(p_, x_, y_, shift_, mask_)
 	/*line format.go:77*/ gpu_addNumber__(f_, words_, float64(u_*v_))
-//line kernels_tandem.go:9504
+//line kernels_tandem.go:9501
 }
 
 func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
@@ -9532,7 +9529,7 @@ func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
 		}
 	}
 	return gpu_become(v_, qhi_, qlo_, ((v_.Exp_+int64(128))-known_)-int64(120), ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:9536
+//line kernels_tandem.go:9533
 }
 
 func gpu_Root(v_ gpu_Value, precision_ int64) gpu_Value {
@@ -9566,7 +9563,7 @@ func gpu_Root(v_ gpu_Value, precision_ int64) gpu_Value {
 		}
 	}
 	return gpu_become(v_, uint64(0), root_, ((v_.Exp_/int64(2))+int64(64))-n_, ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:9570
+//line kernels_tandem.go:9567
 }
 
 func gpu_notNumber(f_ gpu_single, special_ int64) float32 {
@@ -9580,12 +9577,12 @@ func gpu_notNumber(f_ gpu_single, special_ int64) float32 {
 		}
 	}
 	/*line format.go:135*/ return inf_ - inf_
-//line kernels_tandem.go:9584
+//line kernels_tandem.go:9581
 }
 
 func gpu_round(t_ gpu_single, v_ gpu_Value) float32 {
 	/*line format.go:28*/ return math.Float32frombits(gpu_Bits32(v_))
-//line kernels_tandem.go:9589
+//line kernels_tandem.go:9586
 }
 
 func gpu_joined(a_ int64, b_ int64) gpu_int128 {
@@ -9597,7 +9594,7 @@ func gpu_joined(a_ int64, b_ int64) gpu_int128 {
 	/*line block.go:236*/ carry_ := t4_
 	t5_ := gpu_int128{hi_: (uint64((a_ >> (18))) + uint64((b_ >> (63)))) + carry_, lo_: lo_}
 	/*line block.go:237*/ return t5_
-//line kernels_tandem.go:9601
+//line kernels_tandem.go:9598
 }
 
 func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -9635,7 +9632,7 @@ func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		v_.Rest_ = w_[at_.At_+(i_*at_.Step_)] != int64(0)
 	}
 	return v_
-//line kernels_tandem.go:9639
+//line kernels_tandem.go:9636
 }
 
 func gpu_extractLanes_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, e_ gpu_extraction, i_ int64, j_ int64, di_ int64, dj_ int64) gpu_extraction {
@@ -9662,7 +9659,7 @@ func gpu_extractLanes_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, e_ gpu_extrac
 		/*line along.go:222*/ j_ = t12_
 	}
 	/*line along.go:226*/ return e_
-//line kernels_tandem.go:9666
+//line kernels_tandem.go:9663
 }
 
 func gpu_elementsAt__(p_ gpu_plain, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
@@ -9672,7 +9669,7 @@ func gpu_elementsAt__(p_ gpu_plain, b_ gpu_block_, i_ int64, j_ int64) (float64,
 	/*line along.go:171*/ x_ = t_
 	/*line along.go:171*/ y_ = float64(0)
 	/*line along.go:175*/ return x_, y_
-//line kernels_tandem.go:9676
+//line kernels_tandem.go:9673
 }
 
 func gpu_with___________(f_ gpu_double, p_ gpu_plain, e_ gpu_extraction, x_ float64, y_ float64, shift_ float64, mask_ int64, alone_ bool) gpu_extraction {
@@ -9688,24 +9685,24 @@ func gpu_with___________(f_ gpu_double, p_ gpu_plain, e_ gpu_extraction, x_ floa
 	}
 	e_.a_ = z_
 	/*line block.go:179*/ return e_
-//line kernels_tandem.go:9692
+//line kernels_tandem.go:9689
 }
 
 func gpu_windowOf_(f_ gpu_double, p_ gpu_plain, e_ gpu_extraction) gpu_window {
 	/*line block.go:187*/ return e_.w_
-//line kernels_tandem.go:9697
+//line kernels_tandem.go:9694
 }
 
 func gpu_fitting_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, x_ float64, y_ float64, top_ int64) bool {
 //line along.go:232
 	return (top_ != int64(0)) && gpu_fits_(f_, p_, gpu_windowOf_(f_, p_, gpu_with___________(f_, p_, gpu_extract(int64(1026)), x_, y_, b_.shift_, b_.mask_, false)), top_, false)
-//line kernels_tandem.go:9703
+//line kernels_tandem.go:9700
 }
 
 func gpu_addTerm_____(f_ gpu_double, p_ gpu_plain, words_ []int64, x_ float64, y_ float64, shift_ float64, mask_ int64) {
 	/*line format.go:73*/ u_, v_ := gpu_factors__(p_, x_, y_, shift_, mask_)
 	/*line format.go:77*/ gpu_addNumber___(f_, words_, float64(u_*v_))
-//line kernels_tandem.go:9709
+//line kernels_tandem.go:9706
 }
 
 func gpu_notNumber_(f_ gpu_double, special_ int64) float64 {
@@ -9719,12 +9716,12 @@ func gpu_notNumber_(f_ gpu_double, special_ int64) float64 {
 		}
 	}
 	/*line format.go:135*/ return inf_ - inf_
-//line kernels_tandem.go:9723
+//line kernels_tandem.go:9720
 }
 
 func gpu_round_(t_ gpu_double, v_ gpu_Value) float64 {
 	/*line format.go:33*/ return math.Float64frombits(gpu_Bits64(v_))
-//line kernels_tandem.go:9728
+//line kernels_tandem.go:9725
 }
 
 func gpu_factors_(p_ gpu_product, x_ float32, y_ float32, shift_ float32, mask_ int64) (float64, float64) {
@@ -9733,7 +9730,7 @@ func gpu_factors_(p_ gpu_product, x_ float32, y_ float32, shift_ float32, mask_ 
 	/*line format.go:63*/ var v_ float64
 	_ = v_
 	return float64((x_ - shift_)), float64((y_ - shift_))
-//line kernels_tandem.go:9737
+//line kernels_tandem.go:9734
 }
 
 func gpu_extractLanes__(f_ gpu_single, p_ gpu_product, b_ gpu_block, e_ gpu_extraction, i_ int64, j_ int64, di_ int64, dj_ int64) gpu_extraction {
@@ -9760,7 +9757,7 @@ func gpu_extractLanes__(f_ gpu_single, p_ gpu_product, b_ gpu_block, e_ gpu_extr
 		/*line along.go:222*/ j_ = t12_
 	}
 	/*line along.go:226*/ return e_
-//line kernels_tandem.go:9764
+//line kernels_tandem.go:9761
 }
 
 func gpu_with____________(f_ gpu_single, p_ gpu_product, e_ gpu_extraction, x_ float32, y_ float32, shift_ float32, mask_ int64, alone_ bool) gpu_extraction {
@@ -9777,24 +9774,24 @@ func gpu_with____________(f_ gpu_single, p_ gpu_product, e_ gpu_extraction, x_ f
 	}
 	e_.a_ = z_
 	/*line block.go:179*/ return e_
-//line kernels_tandem.go:9781
+//line kernels_tandem.go:9778
 }
 
 func gpu_windowOf__(f_ gpu_single, p_ gpu_product, e_ gpu_extraction) gpu_window {
 	/*line block.go:187*/ return e_.w_
-//line kernels_tandem.go:9786
+//line kernels_tandem.go:9783
 }
 
 func gpu_fitting__(f_ gpu_single, p_ gpu_product, b_ gpu_block, x_ float32, y_ float32, top_ int64) bool {
 //line along.go:232
 	return (top_ != int64(0)) && gpu_fits__(f_, p_, gpu_windowOf__(f_, p_, gpu_with____________(f_, p_, gpu_extract(int64(1026)), x_, y_, b_.shift_, b_.mask_, false)), top_, false)
-//line kernels_tandem.go:9792
+//line kernels_tandem.go:9789
 }
 
 func gpu_addTerm______(f_ gpu_single, p_ gpu_product, words_ []int64, x_ float32, y_ float32, shift_ float32, mask_ int64) {
 	/*line format.go:73*/ u_, v_ := gpu_factors_(p_, x_, y_, shift_, mask_)
 	/*line format.go:77*/ gpu_addNumber__(f_, words_, float64(u_*v_))
-//line kernels_tandem.go:9798
+//line kernels_tandem.go:9795
 }
 
 func gpu_extractLanes___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, e_ gpu_extraction, i_ int64, j_ int64, di_ int64, dj_ int64) gpu_extraction {
@@ -9821,7 +9818,7 @@ func gpu_extractLanes___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, e_ gpu_ex
 		/*line along.go:222*/ j_ = t12_
 	}
 	/*line along.go:226*/ return e_
-//line kernels_tandem.go:9825
+//line kernels_tandem.go:9822
 }
 
 func gpu_elementsAt___(p_ gpu_product, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
@@ -9832,7 +9829,7 @@ func gpu_elementsAt___(p_ gpu_product, b_ gpu_block_, i_ int64, j_ int64) (float
 	/*line along.go:171*/ y_ = float64(0)
 	/*line along.go:173*/ y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
 	/*line along.go:175*/ return x_, y_
-//line kernels_tandem.go:9836
+//line kernels_tandem.go:9833
 }
 
 func gpu_with_____________(f_ gpu_double, p_ gpu_product, e_ gpu_extraction, x_ float64, y_ float64, shift_ float64, mask_ int64, alone_ bool) gpu_extraction {
@@ -9853,29 +9850,29 @@ func gpu_with_____________(f_ gpu_double, p_ gpu_product, e_ gpu_extraction, x_ 
 	e_.d_ = e_.d_ + (t3_ - (z_ - e_.c_))
 	e_.c_ = z_
 	/*line block.go:179*/ return e_
-//line kernels_tandem.go:9857
+//line kernels_tandem.go:9854
 }
 
 func gpu_windowOf___(f_ gpu_double, p_ gpu_product, e_ gpu_extraction) gpu_window {
 	/*line block.go:187*/ return e_.w_
-//line kernels_tandem.go:9862
+//line kernels_tandem.go:9859
 }
 
 func gpu_fitting___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, x_ float64, y_ float64, top_ int64) bool {
 //line along.go:232
 	return (top_ != int64(0)) && gpu_fits___(f_, p_, gpu_windowOf___(f_, p_, gpu_with_____________(f_, p_, gpu_extract(int64(1026)), x_, y_, b_.shift_, b_.mask_, false)), top_, false)
-//line kernels_tandem.go:9868
+//line kernels_tandem.go:9865
 }
 
 func gpu_addTerm_______(f_ gpu_double, p_ gpu_product, words_ []int64, x_ float64, y_ float64, shift_ float64, mask_ int64) {
 	/*line format.go:73*/ u_, v_ := gpu_factors___(p_, x_, y_, shift_, mask_)
 	/*line format.go:75*/ gpu_addProduct_(f_, words_, u_, v_)
-//line kernels_tandem.go:9874
+//line kernels_tandem.go:9871
 }
 
 func gpu_addInt_(words_ []int64, at_ int64, v_ int64) {
 	/*line block.go:223*/ gpu_Add_(words_, at_, uint64(max(v_, -v_)), v_ < int64(0))
-//line kernels_tandem.go:9879
+//line kernels_tandem.go:9876
 }
 
 func gpu_addNumber(f_ gpu_single, words_ []int64, x_ float64) {
@@ -9885,7 +9882,7 @@ func gpu_addNumber(f_ gpu_single, words_ []int64, x_ float64) {
 	} else {
 		words_[24] = words_[24] | gpu_Special(x_)
 	}
-//line kernels_tandem.go:9889
+//line kernels_tandem.go:9886
 }
 
 func gpu_Top_(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -9923,7 +9920,7 @@ func gpu_Top_(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		v_.Rest_ = w_[at_.At_+(i_*at_.Step_)] != int64(0)
 	}
 	return v_
-//line kernels_tandem.go:9927
+//line kernels_tandem.go:9924
 }
 
 func gpu_plus_____(f_ gpu_double, p_ gpu_plain, g_ gpu_guess, x_ float64, y_ float64, shift_ float64, mask_ int64, quick_ bool) gpu_guess {
@@ -9940,7 +9937,7 @@ func gpu_plus_____(f_ gpu_double, p_ gpu_plain, g_ gpu_guess, x_ float64, y_ flo
 	/*line guess.go:46*/ err_ = t9_
 	g_.off_ = g_.off_ + math.Abs(err_)
 	/*line guess.go:55*/ return g_
-//line kernels_tandem.go:9944
+//line kernels_tandem.go:9941
 }
 
 func gpu_factors__(p_ gpu_plain, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
@@ -9949,7 +9946,7 @@ func gpu_factors__(p_ gpu_plain, x_ float64, y_ float64, shift_ float64, mask_ i
 	/*line format.go:63*/ var v_ float64
 	_ = v_
 	/*line format.go:67*/ return math.Float64frombits(math.Float64bits(x_) & uint64(mask_)), float64(1)
-//line kernels_tandem.go:9953
+//line kernels_tandem.go:9950
 }
 
 func gpu_addNumber_(f_ gpu_double, words_ []int64, x_ float64) {
@@ -9959,7 +9956,7 @@ func gpu_addNumber_(f_ gpu_double, words_ []int64, x_ float64) {
 	} else {
 		words_[136] = words_[136] | gpu_Special(x_)
 	}
-//line kernels_tandem.go:9963
+//line kernels_tandem.go:9960
 }
 
 func gpu_plus______(f_ gpu_double, p_ gpu_product, g_ gpu_guess, x_ float64, y_ float64, shift_ float64, mask_ int64, quick_ bool) gpu_guess {
@@ -9984,7 +9981,7 @@ func gpu_plus______(f_ gpu_double, p_ gpu_product, g_ gpu_guess, x_ float64, y_ 
 		g_.off_ = math.Float64frombits(uint64(9218868437227405312))
 	}
 	/*line guess.go:55*/ return g_
-//line kernels_tandem.go:9988
+//line kernels_tandem.go:9985
 }
 
 func gpu_factors___(p_ gpu_product, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
@@ -9993,7 +9990,7 @@ func gpu_factors___(p_ gpu_product, x_ float64, y_ float64, shift_ float64, mask
 	/*line format.go:63*/ var v_ float64
 	_ = v_
 	return x_ - shift_, y_ - shift_
-//line kernels_tandem.go:9997
+//line kernels_tandem.go:9994
 }
 
 func gpu_addProduct(f_ gpu_double, words_ []int64, x_ float64, y_ float64) {
@@ -10010,7 +10007,7 @@ func gpu_addProduct(f_ gpu_double, words_ []int64, x_ float64, y_ float64) {
 	} else {
 		words_[136] = words_[136] | gpu_Special(float64(x_*y_))
 	}
-//line kernels_tandem.go:10014
+//line kernels_tandem.go:10011
 }
 
 func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
@@ -10021,7 +10018,7 @@ func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
 		m_ = -m_
 	}
 	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
-//line kernels_tandem.go:10025
+//line kernels_tandem.go:10022
 }
 
 func gpu_Split32(b_ uint32) (uint64, int64, bool) {
@@ -10033,22 +10030,22 @@ func gpu_Split32(b_ uint32) (uint64, int64, bool) {
 	_ = finite_
 	/*line ../../../internal/superacc/value.go:202*/ t_, t2_, t3_ := gpu_split(uint64(b_), int64(24), uint64(255))
 	/*line ../../../internal/superacc/value.go:202*/ return t_, t2_, t3_
-//line kernels_tandem.go:10037
+//line kernels_tandem.go:10034
 }
 
 func gpu_newWide(x_ float32, m_ uint64, exp_ int64, finite_ bool, neg_ bool) gpu_wide {
-	/*line prefix.go:319*/ t_ := gpu_wide{m_: m_, exp_: exp_, neg_: neg_}
+	/*line prefix.go:315*/ t_ := gpu_wide{m_: m_, exp_: exp_, neg_: neg_}
 	if !finite_ {
 		t_.special_ = gpu_Special_(x_)
 	}
 	return t_
-//line kernels_tandem.go:10046
+//line kernels_tandem.go:10043
 }
 
 func gpu_key32(x_ float32) int32 {
 	/*line fold.go:78*/ b_ := int32(math.Float32bits(x_))
 	return b_ ^ ((b_ >> (31)) & int32(2147483647))
-//line kernels_tandem.go:10052
+//line kernels_tandem.go:10049
 }
 
 func gpu_chosen(s_ gpu_state, order_ int64) int64 {
@@ -10061,13 +10058,13 @@ func gpu_chosen(s_ gpu_state, order_ int64) int64 {
 		}
 	}
 	/*line fold.go:291*/ return s_.a_
-//line kernels_tandem.go:10065
+//line kernels_tandem.go:10062
 }
 
 func gpu_key64(x_ float64) int64 {
 	/*line fold.go:83*/ b_ := int64(math.Float64bits(x_))
 	return b_ ^ ((b_ >> (63)) & int64(9223372036854775807))
-//line kernels_tandem.go:10071
+//line kernels_tandem.go:10068
 }
 
 func gpu_above(s_ gpu_ends, k_ int32, index_ int32) gpu_ends {
@@ -10075,7 +10072,7 @@ func gpu_above(s_ gpu_ends, k_ int32, index_ int32) gpu_ends {
 	found_ := (((more_ | (-more_)) >> (31)) >> (31)) >> (1)
 	t_ := gpu_ends{a_: s_.a_ ^ more_, b_: s_.b_ ^ ((s_.b_ ^ index_) & found_)}
 	/*line fold.go:133*/ return t_
-//line kernels_tandem.go:10079
+//line kernels_tandem.go:10076
 }
 
 func gpu_above_(s_ gpu_ends_, k_ int64, index_ int64) gpu_ends_ {
@@ -10083,7 +10080,7 @@ func gpu_above_(s_ gpu_ends_, k_ int64, index_ int64) gpu_ends_ {
 	found_ := (((more_ | (-more_)) >> (31)) >> (31)) >> (1)
 	t_ := gpu_ends_{a_: s_.a_ ^ more_, b_: s_.b_ ^ ((s_.b_ ^ index_) & found_)}
 	/*line fold.go:133*/ return t_
-//line kernels_tandem.go:10087
+//line kernels_tandem.go:10084
 }
 
 func gpu_added(s_ gpu_int128, t_ gpu_int128) gpu_int128 {
@@ -10095,7 +10092,7 @@ func gpu_added(s_ gpu_int128, t_ gpu_int128) gpu_int128 {
 	/*line int128.go:13*/ carry_ := t5_
 	t6_ := gpu_int128{hi_: (s_.hi_ + t_.hi_) + carry_, lo_: lo_}
 	/*line int128.go:14*/ return t6_
-//line kernels_tandem.go:10099
+//line kernels_tandem.go:10096
 }
 
 func gpu_NewValue(hi_ uint64, lo_ uint64, exp_ int64, neg_ bool) gpu_Value {
@@ -10105,7 +10102,7 @@ func gpu_NewValue(hi_ uint64, lo_ uint64, exp_ int64, neg_ bool) gpu_Value {
 	}
 	t2_ := gpu_Value{Neg_: neg_}
 	/*line ../../../internal/superacc/value.go:19*/ return gpu_become(t2_, hi_, lo_, exp_, false)
-//line kernels_tandem.go:10109
+//line kernels_tandem.go:10106
 }
 
 func gpu_Add(w_ []int64, p_ int64, m_ uint64, neg_ bool) {
@@ -10119,7 +10116,7 @@ func gpu_Add(w_ []int64, p_ int64, m_ uint64, neg_ bool) {
 	w_[k_] = w_[k_] + ((int64(((m_ << (s_)) & uint64(4294967295))) ^ sign_) - sign_)
 	w_[k_+int64(1)] = w_[k_+int64(1)] + ((int64((top_ & uint64(4294967295))) ^ sign_) - sign_)
 	w_[k_+int64(2)] = w_[k_+int64(2)] + ((int64((top_ >> (32))) ^ sign_) - sign_)
-//line kernels_tandem.go:10123
+//line kernels_tandem.go:10120
 }
 
 func gpu_Split64(b_ uint64) (uint64, int64, bool) {
@@ -10131,16 +10128,16 @@ func gpu_Split64(b_ uint64) (uint64, int64, bool) {
 	_ = finite_
 	/*line ../../../internal/superacc/value.go:199*/ t_, t2_, t3_ := gpu_split(b_, int64(53), uint64(2047))
 	/*line ../../../internal/superacc/value.go:199*/ return t_, t2_, t3_
-//line kernels_tandem.go:10135
+//line kernels_tandem.go:10132
 }
 
 func gpu_newWide_(x_ float64, m_ uint64, exp_ int64, finite_ bool, neg_ bool) gpu_wide {
-	/*line prefix.go:319*/ t_ := gpu_wide{m_: m_, exp_: exp_, neg_: neg_}
+	/*line prefix.go:315*/ t_ := gpu_wide{m_: m_, exp_: exp_, neg_: neg_}
 	if !finite_ {
 		t_.special_ = gpu_Special(x_)
 	}
 	return t_
-//line kernels_tandem.go:10144
+//line kernels_tandem.go:10141
 }
 
 func gpu_asDouble(w_ gpu_window) gpu_window {
@@ -10155,12 +10152,12 @@ func gpu_asDouble(w_ gpu_window) gpu_window {
 	/*line block.go:68*/ lo_ := max((w_.lo_+uint32(1))>>(3), uint32(1048576))
 	t2_ := gpu_window{hi_: ((w_.hi_ >> (3)) + uint32(1)) + uint32(939524096), lo_: (lo_ + uint32(939524096)) - uint32(1)}
 	/*line block.go:69*/ return t2_
-//line kernels_tandem.go:10159
+//line kernels_tandem.go:10156
 }
 
 func gpu_magic(field_ int64) float64 {
 	/*line block.go:139*/ return math.Float64frombits((uint64(field_) << (52)) | uint64(2251799813685248))
-//line kernels_tandem.go:10164
+//line kernels_tandem.go:10161
 }
 
 func gpu_addNumber__(f_ gpu_single, words_ []int64, x_ float64) {
@@ -10170,7 +10167,7 @@ func gpu_addNumber__(f_ gpu_single, words_ []int64, x_ float64) {
 	} else {
 		words_[24] = words_[24] | gpu_Special(x_)
 	}
-//line kernels_tandem.go:10174
+//line kernels_tandem.go:10171
 }
 
 func gpu_overShort(v_ gpu_Value, n_ uint64) gpu_Value {
@@ -10191,7 +10188,7 @@ func gpu_overShort(v_ gpu_Value, n_ uint64) gpu_Value {
 	up_ := uint64(int64(bits.LeadingZeros64(hi_)))
 	t11_ := gpu_Value{Hi_: (hi_ << (up_)) | (lo_ >> (uint64(64) - up_)), Lo_: (lo_ << (up_)) | ((q0_ << (up_)) >> (32)), Exp_: v_.Exp_ - int64(up_), Neg_: v_.Neg_, Rest_: v_.Rest_ || ((rem_ | (q0_ << (uint64(32) + up_))) != uint64(0))}
 	/*line ../../../internal/superacc/value.go:100*/ return t11_
-//line kernels_tandem.go:10195
+//line kernels_tandem.go:10192
 }
 
 func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gpu_Value {
@@ -10205,17 +10202,17 @@ func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gp
 	z_ := int64(bits.LeadingZeros64(hi_))
 	t3_ := gpu_Value{Hi_: (hi_ << (uint64(z_))) | (lo_ >> (uint64((int64(64) - z_)))), Lo_: lo_ << (uint64(z_)), Exp_: exp_ - z_, Neg_: v_.Neg_, Rest_: v_.Rest_ || rest_}
 	/*line ../../../internal/superacc/value.go:162*/ return t3_
-//line kernels_tandem.go:10209
+//line kernels_tandem.go:10206
 }
 
 func gpu_inf(t_ gpu_single) float32 {
 	/*line format.go:29*/ return math.Float32frombits(uint32(2139095040))
-//line kernels_tandem.go:10214
+//line kernels_tandem.go:10211
 }
 
 func gpu_Bits32(v_ gpu_Value) uint32 {
 	/*line ../../../internal/superacc/value.go:169*/ return uint32(gpu_round__(v_, int64(24), uint64(255)))
-//line kernels_tandem.go:10219
+//line kernels_tandem.go:10216
 }
 
 func gpu_digit(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
@@ -10223,13 +10220,13 @@ func gpu_digit(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
 		return uint64(0)
 	}
 	return uint64(w_[at_.At_+(k_*at_.Step_)])
-//line kernels_tandem.go:10227
+//line kernels_tandem.go:10224
 }
 
 func gpu_upper(f_ gpu_double, p_ gpu_plain, t_ float64, u_ float64, v_ float64) uint32 {
 	/*line block.go:47*/ m_ := math.Float64bits(t_) &^ uint64(9223372036854775808)
 	/*line block.go:56*/ return uint32((((m_ + uint64(4294967296)) - uint64(1)) >> (32)))
-//line kernels_tandem.go:10233
+//line kernels_tandem.go:10230
 }
 
 func gpu_addNumber___(f_ gpu_double, words_ []int64, x_ float64) {
@@ -10239,23 +10236,23 @@ func gpu_addNumber___(f_ gpu_double, words_ []int64, x_ float64) {
 	} else {
 		words_[136] = words_[136] | gpu_Special(x_)
 	}
-//line kernels_tandem.go:10243
+//line kernels_tandem.go:10240
 }
 
 func gpu_inf_(t_ gpu_double) float64 {
 	/*line format.go:34*/ return math.Float64frombits(uint64(9218868437227405312))
-//line kernels_tandem.go:10248
+//line kernels_tandem.go:10245
 }
 
 func gpu_Bits64(v_ gpu_Value) uint64 {
 	/*line ../../../internal/superacc/value.go:166*/ return gpu_round__(v_, int64(53), uint64(2047))
-//line kernels_tandem.go:10253
+//line kernels_tandem.go:10250
 }
 
 func gpu_upper_(f_ gpu_single, p_ gpu_product, t_ float64, u_ float64, v_ float64) uint32 {
 	/*line block.go:47*/ m_ := math.Float64bits(t_) &^ uint64(9223372036854775808)
 	/*line block.go:49*/ return uint32((m_ >> (32)))
-//line kernels_tandem.go:10259
+//line kernels_tandem.go:10256
 }
 
 func gpu_upper__(f_ gpu_double, p_ gpu_product, t_ float64, u_ float64, v_ float64) uint32 {
@@ -10264,7 +10261,7 @@ func gpu_upper__(f_ gpu_double, p_ gpu_product, t_ float64, u_ float64, v_ float
 		m_ = uint64(1)
 	}
 	/*line block.go:56*/ return uint32((((m_ + uint64(4294967296)) - uint64(1)) >> (32)))
-//line kernels_tandem.go:10268
+//line kernels_tandem.go:10265
 }
 
 func gpu_addProduct_(f_ gpu_double, words_ []int64, x_ float64, y_ float64) {
@@ -10281,7 +10278,7 @@ func gpu_addProduct_(f_ gpu_double, words_ []int64, x_ float64, y_ float64) {
 	} else {
 		words_[136] = words_[136] | gpu_Special(float64(x_*y_))
 	}
-//line kernels_tandem.go:10285
+//line kernels_tandem.go:10282
 }
 
 func gpu_Add_(w_ []int64, p_ int64, m_ uint64, neg_ bool) {
@@ -10295,7 +10292,7 @@ func gpu_Add_(w_ []int64, p_ int64, m_ uint64, neg_ bool) {
 	w_[k_] = w_[k_] + ((int64(((m_ << (s_)) & uint64(4294967295))) ^ sign_) - sign_)
 	w_[k_+int64(1)] = w_[k_+int64(1)] + ((int64((top_ & uint64(4294967295))) ^ sign_) - sign_)
 	w_[k_+int64(2)] = w_[k_+int64(2)] + ((int64((top_ >> (32))) ^ sign_) - sign_)
-//line kernels_tandem.go:10299
+//line kernels_tandem.go:10296
 }
 
 func gpu_Special(x_ float64) int64 {
@@ -10307,7 +10304,7 @@ func gpu_Special(x_ float64) int64 {
 		}
 	}
 	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:10311
+//line kernels_tandem.go:10308
 }
 
 func gpu_digit_(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
@@ -10315,7 +10312,7 @@ func gpu_digit_(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
 		return uint64(0)
 	}
 	return uint64(w_[at_.At_+(k_*at_.Step_)])
-//line kernels_tandem.go:10319
+//line kernels_tandem.go:10316
 }
 
 func gpu_split(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool) {
@@ -10332,7 +10329,7 @@ func gpu_split(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool) {
 	/*line ../../../internal/superacc/value.go:206*/ field_ := t2_
 	normal_ := min(field_, uint64(1))
 	return m_ | (normal_ << (uint64((precision_ - int64(1))))), gpu_lowest(precision_, inf_) + int64((field_ - normal_)), field_ != inf_
-//line kernels_tandem.go:10336
+//line kernels_tandem.go:10333
 }
 
 func gpu_Special_(x_ float32) int64 {
@@ -10344,7 +10341,7 @@ func gpu_Special_(x_ float32) int64 {
 		}
 	}
 	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:10348
+//line kernels_tandem.go:10345
 }
 
 func gpu_divide(r_ gpu_reciprocal, u1_ uint64, u0_ uint64) (uint64, uint64) {
@@ -10362,7 +10359,7 @@ func gpu_divide(r_ gpu_reciprocal, u1_ uint64, u0_ uint64) (uint64, uint64) {
 		rem_ = rem_ - r_.d_
 	}
 	return quotient_ & uint64(4294967295), rem_
-//line kernels_tandem.go:10366
+//line kernels_tandem.go:10363
 }
 
 func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
@@ -10386,10 +10383,10 @@ func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
 		keep_ = keep_ | ((inf_ + uint64(1)) << (uint64((precision_ - int64(1)))))
 	}
 	return keep_
-//line kernels_tandem.go:10390
+//line kernels_tandem.go:10387
 }
 
 func gpu_lowest(precision_ int64, inf_ uint64) int64 {
 	/*line ../../../internal/superacc/value.go:196*/ return (int64(2) - precision_) - int64((inf_ >> (1)))
-//line kernels_tandem.go:10395
+//line kernels_tandem.go:10392
 }
