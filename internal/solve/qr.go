@@ -1,6 +1,7 @@
 package solve
 
 import (
+	"iter"
 	"math"
 	"unsafe"
 
@@ -464,20 +465,32 @@ func (s Solver[T]) applyAll(trans bool, m, n, k int, h *reflectors[T], c []T, ld
 		h.reflectOne(m, n, c, ldc)
 		return nil
 	}
-	last := (k - 1) / Panel * Panel
-	for i := 0; i < k; i += Panel {
-		j := i
-		if !trans {
-			j = last - i
-		}
+	for j, w := range blocks(trans, k) {
 		r := reflector[T]{Solver: s}
-		r.take(m-j, n, min(Panel, k-j), h, j)
+		r.take(m-j, n, w, h, j)
 		err := r.apply(trans, n, c[j*ldc:], ldc)
 		if r.give(); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// blocks is the blocks of k reflectors in the order in which Q, or with trans Qᵀ, applies them: the
+// first reflector of each, and how many it has.
+func blocks(trans bool, k int) iter.Seq2[int, int] {
+	return func(yield func(j, w int) bool) {
+		last := (k - 1) / Panel * Panel
+		for i := 0; i < k; i += Panel {
+			j := i
+			if !trans {
+				j = last - i
+			}
+			if !yield(j, min(Panel, k-j)) {
+				return
+			}
+		}
+	}
 }
 
 // reflectOne is applyAll for one reflector, whose T is tau.
@@ -521,9 +534,8 @@ func (s Solver[T]) FormQ(m, n, k int, a []T, lda int, tau []T) error {
 		h.reflectOne(1, 1, a, lda)
 		return nil
 	}
-	for j := (k - 1) / Panel * Panel; j >= 0 && k > 0; j -= Panel {
-		w, at := min(Panel, k-j), a[j*(lda+1):]
-		r := reflector[T]{Solver: s}
+	for j, w := range blocks(false, k) {
+		at, r := a[j*(lda+1):], reflector[T]{Solver: s}
 		r.take(m-j, n-j, w, &reflectors[T]{a: a, lda: lda, tau: tau}, j)
 		unitColumns(m, j, j+w, a, lda)
 		var err error

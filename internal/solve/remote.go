@@ -139,16 +139,12 @@ func (s Solver[T]) remoteForm(m, n, k int, a []T, lda int, tau []T) (done bool, 
 // applyTo applies k reflectors to r, of m by n: with unit to the columns that they change, where r
 // was those of I.
 func (h *reflectors[T]) applyTo(r Remote[T], trans, unit bool, m, n, k int) error {
-	last := (k - 1) / Panel * Panel
-	for i := 0; i < k; i += Panel {
-		j, lo := i, 0
-		if !trans {
-			j = last - i
-		}
+	for j, w := range blocks(trans, k) {
+		lo := 0
 		if unit {
 			lo = j
 		}
-		if err := h.send(r, trans, m-j, min(Panel, k-j), j); err != nil {
+		if err := h.send(r, trans, m-j, w, j); err != nil {
 			return err
 		}
 		if err := r.Apply(lo, n); err != nil {
