@@ -55,7 +55,7 @@ func GemmQuads(
 // below each other, with zeros beyond: a matrix of rows by ceil(cols/4) words, or of ceil(rows/4)
 // by cols.
 func Quads[E Byte](along bool, rows, cols int, x []E, ldx int, dst []int32) {
-	m, quads := byteMatrix[E]{x, ldx, along}, &bytesKernel{width: 4}
+	m, quads := byteMatrix[E]{x, ldx, along}, quads()
 	switch {
 	case rows == 0 || cols == 0:
 	case along:
@@ -73,25 +73,36 @@ func kindOf[E Byte]() int {
 	return 0
 }
 
-// A bytesKernel multiplies words of width neighbours. For pairs along and down make the first words
-// of a row, of signed bytes and of others: whole vectors of n bytes, or columns.
+// A bytesKernel multiplies words of width neighbours. With unsigned it takes A's bytes as unsigned.
+// along and down make words; nil where there is no fast way.
 type bytesKernel struct {
 	*microKernel[int32]
-	width int
-	along [2]func(dst, src unsafe.Pointer, n int)
-	down  [2]func(dst, src, next unsafe.Pointer, n int)
+	width       int
+	unsigned    bool
+	along, down wordsFunc
 }
 
-// wordsAllowed is false in tests of what other processors run.
-var wordsAllowed = true
+// A wordsFunc makes n words of bytes, a multiple of 16: of those that lie side by side, or of rows
+// that are stride bytes apart. unsigned says what the bytes are.
+type wordsFunc func(dst, src unsafe.Pointer, stride, n int, unsigned bool)
 
-// bytesKernelOf is the kernel of this processor.
-func bytesKernelOf(unsigned bool) *bytesKernel {
-	if kern := nativeBytes(unsigned); kern != nil && wordsAllowed {
-		return kern
+// bytesKernels is the kernels of this processor for products of signed bytes, and of unsigned ones,
+// by signed ones, best first. The last is that of int32.
+var bytesKernels = [...][]*bytesKernel{
+	append(nativeBytes(false), &bytesKernel{microKernel: kernelsI32[0], width: 1}),
+	append(nativeBytes(true), &bytesKernel{microKernel: kernelsI32[0], width: 1}),
+}
+
+// quads makes words of four.
+func quads() *bytesKernel {
+	if hasVectors {
+		return &bytesKernel{width: 4, down: quadsDownNative}
 	}
-	return &bytesKernel{microKernel: kernelsI32[0], width: 1}
+	return &bytesKernel{width: 4}
 }
+
+// skipBytesKernels is not 0 in tests of what other processors run.
+var skipBytesKernels = 0
 
 // gemmBytes is [GemmBytes] of operands of which words can be made.
 func gemmBytes(unsigned bool, m, n, k int, a, b wordMaker, add bool, c []int32, ldc int) {
@@ -101,7 +112,10 @@ func gemmBytes(unsigned bool, m, n, k int, a, b wordMaker, add bool, c []int32, 
 		}
 		return
 	}
-	kern := bytesKernelOf(unsigned)
+	kern := bytesKernels[0][skipBytesKernels]
+	if unsigned {
+		kern = bytesKernels[1][skipBytesKernels]
+	}
 	width := kern.width
 	rows, cols, steps := equal(m, wordRows, 1), equal(n, wordRows, 1), equal(k, wordSteps, 4)
 	most := (steps + width - 1) / width
@@ -112,16 +126,72 @@ func gemmBytes(unsigned bool, m, n, k int, a, b wordMaker, add bool, c []int32, 
 		for p := 0; p < k; p += steps {
 			nc, kc := min(cols, n-j), min(steps, k-p)
 			ldb, transB := b.words(kern, j, nc, p, kc, y)
+			part := problem[int32]{
+				n: nc, k: (kc + width - 1) / width, alpha: 1, accumulate: add || p > 0,
+				transB: transB, b: y, ldb: ldb, ldc: ldc, ordered: kern.unsigned,
+			}
 			for i := 0; i < m; i += rows {
-				mc := min(rows, m-i)
-				lda, along := a.words(kern, i, mc, p, kc, x)
-				q := newProduct(kern.microKernel, problem[int32]{
-					m: mc, n: nc, k: (kc + width - 1) / width, alpha: 1, accumulate: add || p > 0,
-					transA: !along, transB: transB, a: x, lda: lda, b: y, ldb: ldb, c: c[i*ldc+j:], ldc: ldc,
-				})
-				q.choose()
+				part.m, part.c = min(rows, m-i), c[i*ldc+j:]
+				lda, along := a.words(kern, i, part.m, p, kc, x)
+				part.a, part.lda, part.transA = x, lda, !along
+				if kern.unsigned && !unsigned {
+					kern.multiplyFlipped(part)
+				} else {
+					kern.multiply(part)
+				}
 			}
 		}
+	}
+}
+
+func (kern *bytesKernel) multiply(part problem[int32]) { multiply(kern.microKernel, part) }
+
+func multiply(kern *microKernel[int32], part problem[int32]) {
+	q := newProduct(kern, part)
+	q.choose()
+}
+
+// multiplyFlipped multiplies signed bytes with a kernel for unsigned ones: A+128, whose bytes are
+// A's with their sign bits flipped. Each row of C begins with -128 times the sums of B's columns: a
+// row of 128s by B gives them, and a column of -1 brings them to all rows.
+func (kern *bytesKernel) multiplyFlipped(part problem[int32]) {
+	s, memory := Take[int32](part.k + part.m + part.n)
+	defer s.Give()
+	row, column, products := memory[:part.k], memory[part.k:][:part.m], memory[part.k+part.m:]
+	fill(row, signBits)
+	fill(column, -1)
+
+	sums := part
+	sums.m, sums.accumulate, sums.transA = 1, false, false
+	sums.a, sums.lda, sums.c, sums.ldc = row, part.k, products, part.n
+	kern.multiply(sums)
+
+	start := part
+	start.k, start.transA, start.transB = 1, false, false
+	start.a, start.lda, start.b, start.ldb = column, 1, products, part.n
+	multiply(kernelsI32[0], start)
+
+	bands[int32](part.m, part.k, 1, func(lo, hi int) { flipSigns(part.a[lo*part.k : hi*part.k]) })
+	part.accumulate = true
+	kern.multiply(part)
+}
+
+func fill(x []int32, v int32) {
+	for i := range x {
+		x[i] = v
+	}
+}
+
+const signBits = -0x7f7f7f80 // of four bytes
+
+func flipSigns(x []int32) {
+	done := 0
+	if hasVectors && len(x) >= 16 {
+		done = len(x) / 16 * 16
+		flipNative(unsafe.Pointer(&x[0]), done)
+	}
+	for i := range x[done:] {
+		x[done+i] ^= signBits
 	}
 }
 
@@ -166,7 +236,7 @@ func wordBands(rows, cols int, f func(row int)) {
 
 // wordsAlong makes the words of a row's elements.
 func wordsAlong[E Byte](kern *bytesKernel, x []E, dst []int32) {
-	done, kind := 0, kindOf[E]()
+	done := 0
 	switch {
 	case kern.width == 1:
 		for i, v := range x {
@@ -176,9 +246,9 @@ func wordsAlong[E Byte](kern *bytesKernel, x []E, dst []int32) {
 	case kern.width == 4:
 		done = len(x) / 4
 		copy(unsafe.Slice((*E)(unsafe.Pointer(&dst[0])), 4*done), x)
-	case kern.along[kind] != nil && len(x) >= 32:
-		done = len(x) / 32 * 16
-		kern.along[kind](unsafe.Pointer(&dst[0]), unsafe.Pointer(&x[0]), 2*done)
+	case kern.along != nil && len(x) >= 16*kern.width:
+		done = len(x) / kern.width / 16 * 16
+		kern.along(unsafe.Pointer(&dst[0]), unsafe.Pointer(&x[0]), 0, done, kindOf[E]() == 1)
 	}
 	for i := done; i < len(dst); i++ {
 		dst[i] = word(kern.width, x[kern.width*i:], 1, min(kern.width, len(x)-kern.width*i))
@@ -187,22 +257,16 @@ func wordsAlong[E Byte](kern *bytesKernel, x []E, dst []int32) {
 
 // wordsDown makes the words of rows below each other, of which there are width at most.
 func wordsDown[E Byte](kern *bytesKernel, x []E, stride, rows int, dst []int32) {
-	done, kind := 0, kindOf[E]()
+	done := 0
 	switch {
 	case kern.width == 1:
 		for j, v := range x[:len(dst)] {
 			dst[j] = int32(v)
 		}
 		return
-	case kern.width == 4 && rows == 4:
-		done = len(dst)
-		x1, x2, x3 := x[stride:][:done], x[2*stride:][:done], x[3*stride:][:done]
-		for j, v := range x[:done] {
-			dst[j] = int32(uint32(uint8(v)) | uint32(uint8(x1[j]))<<8 | uint32(uint8(x2[j]))<<16 | uint32(x3[j])<<24)
-		}
-	case kern.down[kind] != nil && rows == 2 && len(dst) >= 16:
+	case kern.down != nil && rows == kern.width && len(dst) >= 16:
 		done = len(dst) / 16 * 16
-		kern.down[kind](unsafe.Pointer(&dst[0]), unsafe.Pointer(&x[0]), unsafe.Pointer(&x[stride]), done)
+		kern.down(unsafe.Pointer(&dst[0]), unsafe.Pointer(&x[0]), stride, done, kindOf[E]() == 1)
 	}
 	for j := done; j < len(dst); j++ {
 		dst[j] = word(kern.width, x[j:], stride, rows)

@@ -7,14 +7,13 @@ import (
 	"testing"
 )
 
-// eachBytesKernel calls f for this processor, and for one that has int32 alone.
+// eachBytesKernel calls f for each kernel for products of bytes that this processor runs.
 func eachBytesKernel(t *testing.T, f func(t *testing.T)) {
-	t.Run("best", f)
-	t.Run("int32", func(t *testing.T) {
-		wordsAllowed = false
-		defer func() { wordsAllowed = true }()
-		f(t)
-	})
+	defer func() { skipBytesKernels = 0 }()
+	for i, kern := range bytesKernels[0] {
+		skipBytesKernels = i
+		t.Run(fmt.Sprint(kern.name, kern.width), f)
+	}
 }
 
 // Products of bytes are those of the definition: for all transpositions, off every tile and block,
@@ -66,7 +65,7 @@ func testGemmBytes[A Byte](t *testing.T) {
 			if k == 0 || m == 0 || n == 0 {
 				continue
 			}
-			count, quads := (k+3)/4, &bytesKernel{width: 4}
+			count, quads := (k+3)/4, quads()
 			x, y := make([]int32, m*count), make([]int32, count*n)
 			ldx, along := byteMatrix[A]{a, lda, !transA}.words(quads, 0, m, 0, k, x)
 			ldy, down := byteMatrix[int8]{b, ldb, transB}.words(quads, 0, n, 0, k, y)
@@ -96,18 +95,8 @@ func byteOperand[E Byte](rng *rand.Rand, trans bool, rows, cols int) (data []E, 
 
 func BenchmarkGemmBytes(b *testing.B) {
 	for _, n := range []int{64, 128, 256, 512, 1024, 2048} {
-		for _, trans := range []bool{false, true} {
-			b.Run(fmt.Sprintf("%d/trans%v", n, trans), func(b *testing.B) {
-				x, y, c := make([]uint8, n*n), make([]int8, n*n), make([]int32, n*n)
-				for i := range x {
-					x[i], y[i] = uint8(i*7), int8(i*13)
-				}
-				for b.Loop() {
-					GemmBytes(false, trans, n, n, n, x, n, y, n, false, c, n)
-				}
-				b.ReportMetric(2*float64(n)*float64(n)*float64(n)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GOP/s")
-			})
-		}
+		benchmarkGemmBytes[int8](b, n)
+		benchmarkGemmBytes[uint8](b, n)
 		b.Run(fmt.Sprintf("%d/float32", n), func(b *testing.B) {
 			x, y, c := make([]float32, n*n), make([]float32, n*n), make([]float32, n*n)
 			for i := range x {
@@ -116,7 +105,27 @@ func BenchmarkGemmBytes(b *testing.B) {
 			for b.Loop() {
 				Gemm(n, n, n, 1, x, n, y, n, 0, c, n)
 			}
-			b.ReportMetric(2*float64(n)*float64(n)*float64(n)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GOP/s")
+			reportProducts(b, n)
 		})
 	}
+}
+
+func benchmarkGemmBytes[A Byte](b *testing.B, n int) {
+	for _, trans := range []bool{false, true} {
+		b.Run(fmt.Sprintf("%d/%T/trans%v", n, *new(A), trans), func(b *testing.B) {
+			x, y, c := make([]A, n*n), make([]int8, n*n), make([]int32, n*n)
+			for i := range x {
+				x[i], y[i] = A(i*7), int8(i*13)
+			}
+			for b.Loop() {
+				GemmBytes(false, trans, n, n, n, x, n, y, n, false, c, n)
+			}
+			reportProducts(b, n)
+		})
+	}
+}
+
+// reportProducts reports the rate of products of n by n.
+func reportProducts(b *testing.B, n int) {
+	b.ReportMetric(2*float64(n)*float64(n)*float64(n)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GOP/s")
 }

@@ -225,6 +225,7 @@ type problem[T element.Element] struct {
 	upper      bool // the uplo of C: nothing below its diagonal is read or written; see [SubSquare]
 	iSign      T    // not 0: A and B are of complex numbers, and B's rows are followed by iSign*i times them
 	conjB      bool // with iSign and transB: B is conjugated
+	ordered    bool // the kernel reads A's elements in another way than B's: not for the transposed product
 }
 
 // scaled tells whether C is not the chain itself.

@@ -46,16 +46,9 @@ func gemmPairsAVX2(
 	zero bool, next *int32)
 
 //go:noescape
-func pairsAlongI8AVX2(dst, src unsafe.Pointer, n int)
-
-//go:noescape
-func pairsAlongU8AVX2(dst, src unsafe.Pointer, n int)
-
-//go:noescape
-func pairsDownI8AVX2(dst, src, next unsafe.Pointer, n int)
-
-//go:noescape
-func pairsDownU8AVX2(dst, src, next unsafe.Pointer, n int)
+func gemmQuadsVNNI(
+	rows, cols, kc int, a *int32, aRow, aStep int, b *int32, bStep int, c *int32, ldc int,
+	zero bool, next *int32)
 
 //go:noescape
 func finishF32AVX512(
@@ -123,19 +116,27 @@ func nativeI32() []*microKernel[int32] {
 		})
 }
 
-// nativeBytes is the kernel for products of bytes, int16 in pairs.
-func nativeBytes(bool) *bytesKernel {
-	if !hasAVX2 {
-		return nil
+// nativeBytes is the kernels for products of bytes, best first: of four in a word, of which A's are
+// unsigned, and of two int16.
+func nativeBytes(bool) []*bytesKernel {
+	var list []*bytesKernel
+	if hasAVX512 && cpu.X86.HasAVX512VNNI {
+		list = append(list, &bytesKernel{
+			microKernel: &microKernel[int32]{
+				"vnni", 8, 48, gemmQuadsVNNI, finishI32AVX512, packAVX512, transpose4Native, 8, 1024, 1024, 144,
+			},
+			width: 4, unsigned: true, down: quadsDownNative,
+		})
 	}
-	k := &bytesKernel{
-		microKernel: &microKernel[int32]{
-			"avx2", 6, 16, gemmPairsAVX2, finishI32AVX2, packAVX2, transposeNativeHalf, 4, 512, 768, 480,
-		}, width: 2,
+	if hasAVX2 {
+		list = append(list, &bytesKernel{
+			microKernel: &microKernel[int32]{
+				"avx2", 6, 16, gemmPairsAVX2, finishI32AVX2, packAVX2, transposeNativeHalf, 4, 512, 768, 480,
+			},
+			width: 2, along: pairsAlongNative, down: pairsDownNative,
+		})
 	}
-	k.along[0], k.along[1] = pairsAlongI8AVX2, pairsAlongU8AVX2
-	k.down[0], k.down[1] = pairsDownI8AVX2, pairsDownU8AVX2
-	return k
+	return list
 }
 
 // available is those of the two that this processor can run.

@@ -34,7 +34,7 @@ func nativeI32() []*microKernel[int32] {
 }
 
 // nativeBytes is the kernel for products of bytes, four in a word.
-func nativeBytes(unsigned bool) *bytesKernel {
+func nativeBytes(unsigned bool) []*bytesKernel {
 	full, has := gemmI8SDOT, cpu.ARM64.HasASIMDDP
 	if unsigned {
 		full, has = gemmU8USDOT, cpu.ARM64.HasI8MM
@@ -42,5 +42,6 @@ func nativeBytes(unsigned bool) *bytesKernel {
 	if !has {
 		return nil
 	}
-	return &bytesKernel{microKernel: withEdges("dot", 6, 16, full, 256, 1536, 480), width: 4}
+	kern := withEdges("dot", 6, 16, full, 256, 1536, 480)
+	return []*bytesKernel{{microKernel: kern, width: 4, down: quadsDownNative}}
 }

@@ -39,6 +39,12 @@ func stream4Native(src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, tiles i
 //go:noescape
 func stream8Native(src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, tiles int)
 
+//go:noescape
+func pairsAlongNative(dst, src unsafe.Pointer, stride, n int, unsigned bool)
+
+//go:noescape
+func pairsDownNative(dst, src unsafe.Pointer, stride, n int, unsigned bool)
+
 // nativeTransposes is the transposes of this processor, best first.
 func nativeTransposes() []*transposeSet {
 	var list []*transposeSet

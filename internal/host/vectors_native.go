@@ -65,6 +65,12 @@ func transpose4Native(src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, tile
 //go:noescape
 func transpose8Native(src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, tiles int)
 
+//go:noescape
+func quadsDownNative(dst, src unsafe.Pointer, stride, n int, unsigned bool)
+
+//go:noescape
+func flipNative(x unsafe.Pointer, n int)
+
 // triangleSetOf is the functions for triangles of an instruction set, which take a bool for the
 // type.
 func triangleSetOf[T Float](name string, narrow int, multiply, solve nativeTriangle) *triangleSet[T] {

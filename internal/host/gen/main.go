@@ -40,8 +40,7 @@ func files() map[string][]byte {
 		amd64.finish(k)
 	}
 	amd64.gemm(pairKernel)
-	amd64.words("I8AVX2", "VPMOVSXBW")
-	amd64.words("U8AVX2", "VPMOVZXBW")
+	amd64.gemm(quadKernel)
 	amd64.pack("packAVX512", "Z", 3, 64)
 	amd64.pack("packAVX2", "Y", 2, 32)
 	arm64.header()

@@ -71,6 +71,11 @@ var vectorFunctions = []vectorFunction{
 	{"transpose", "src", 40, false, each, wide},
 	{"transpose", "src", 40, false, float32s, []variant{half}},
 	{"stream", "src", 40, false, each, []variant{avx2, avx512}},
+	// of bytes, whatever the type
+	{"pairsAlong", "dst", 33, false, float32s, []variant{avx2}},
+	{"pairsDown", "dst", 33, false, float32s, []variant{avx2}},
+	{"quadsDown", "dst", 33, false, float32s, everywhere},
+	{"flip", "x", 16, false, float32s, everywhere},
 }
 
 // frameSize is that of the arguments and the result, which is aligned.

@@ -40,6 +40,12 @@ var pairKernel = x86Kernel{
 	"PairsAVX2", "int32", 4, 6, 2, "Y", "VMOVDQU", "VPBROADCASTD", "VPMASKMOVD", "VPMADDWD", "VPADDD", "", "VPXOR",
 }
 
+// quadKernel multiplies words of four bytes, A's unsigned and B's signed, and adds the four
+// products to an int32.
+var quadKernel = x86Kernel{
+	"QuadsVNNI", "int32", 4, 8, 3, "Z", "VMOVDQU32", "VPBROADCASTD", "VMOVDQU32", "", "", "VPDPBUSD", "VPXORD",
+}
+
 func (k x86Kernel) avx512() bool { return k.reg == "Z" }
 
 func (k x86Kernel) r(i int) string { return fmt.Sprint(k.reg, i) }

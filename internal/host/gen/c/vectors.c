@@ -1,5 +1,6 @@
 /* vectors.c - what package host does with vector instructions beside the micro-kernels of products:
- * chains along rows and columns, rank-one updates, small triangles, rotations, sums.
+ * chains along rows and columns, rank-one updates, small triangles, rotations, sums, transposes,
+ * words of bytes.
  *
  * It is compiled for each type of elements and kind of processor, with these macros defined:
  *
@@ -675,3 +676,58 @@ ENTRY stream(stream_args *args) {
   __builtin_ia32_sfence();
 }
 #endif
+
+/* Words for products of bytes, n of them, a multiple of 16: see bytes.go. Those along a row are of
+ * neighbours, the others of rows that are stride bytes apart. A pair is two int16, made of bytes
+ * that are unsigned or not; a quad is four bytes, of either kind. flip flips their sign bits. */
+typedef struct { char *dst; const char *src; i64 stride, n; u8 isUnsigned; } pairsAlong_args;
+typedef pairsAlong_args pairsDown_args, quadsDown_args;
+typedef struct { char *x; i64 n; } flip_args;
+
+typedef u8 bytes16 __attribute__((ext_vector_type(16)));
+typedef u8 bytes32 __attribute__((ext_vector_type(32)));
+typedef i8 signed32 __attribute__((ext_vector_type(32)));
+typedef u8 bytes64 __attribute__((ext_vector_type(64)));
+typedef i16 pairs16 __attribute__((ext_vector_type(32)));
+#define BYTES(n, p) ({ bytes##n x; __builtin_memcpy(&x, p, n); x; })
+#define KEEP(p, x) __builtin_memcpy(p, &x, sizeof x)
+#define ZIP(n, x, y) __builtin_shufflevector(x, y, ZIP##n)
+#define ZIP16 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23, \
+              8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
+
+INLINE void pairs(char *dst, bytes32 x, int isUnsigned) {
+  pairs16 y = isUnsigned ? __builtin_convertvector(x, pairs16)
+                         : __builtin_convertvector((signed32)x, pairs16);
+  KEEP(dst, y);
+}
+
+ENTRY pairsAlong(pairsAlong_args *args) {
+  pairsAlong_args c = *args;
+  for (; c.n > 0; c.n -= 16, c.dst += 64, c.src += 32) pairs(c.dst, BYTES(32, c.src), c.isUnsigned);
+}
+
+ENTRY pairsDown(pairsDown_args *args) {
+  pairsDown_args c = *args;
+  for (; c.n > 0; c.n -= 16, c.dst += 64, c.src += 16)
+    pairs(c.dst, ZIP(16, BYTES(16, c.src), BYTES(16, c.src + c.stride)), c.isUnsigned);
+}
+
+typedef u16 words16 __attribute__((ext_vector_type(16)));
+
+ENTRY quadsDown(quadsDown_args *args) {
+  quadsDown_args c = *args;
+  for (; c.n > 0; c.n -= 16, c.dst += 64, c.src += 16) {
+    bytes32 low = ZIP(16, BYTES(16, c.src), BYTES(16, c.src + c.stride));
+    bytes32 high = ZIP(16, BYTES(16, c.src + 2 * c.stride), BYTES(16, c.src + 3 * c.stride));
+    bytes64 x = (bytes64)ZIP(16, (words16)low, (words16)high);
+    KEEP(c.dst, x);
+  }
+}
+
+ENTRY flip(flip_args *args) {
+  flip_args c = *args;
+  for (; c.n > 0; c.n -= 16, c.x += 64) {
+    bytes64 x = BYTES(64, c.x) ^ (bytes64)(u8)0x80;
+    KEEP(c.x, x);
+  }
+}
