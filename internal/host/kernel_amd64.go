@@ -80,7 +80,7 @@ func packAVX2(src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, panels, rows
 
 var (
 	hasAVX2   = cpu.X86.HasAVX2 && cpu.X86.HasFMA // only where the operating system keeps the registers
-	hasAVX512 = cpu.X86.HasAVX512F
+	hasAVX512 = cpu.X86.HasAVX512F && hasAVX2
 )
 
 func nativeF32() []*microKernel[float32] {
@@ -98,8 +98,8 @@ func nativeF32() []*microKernel[float32] {
 func nativeF64() []*microKernel[float64] {
 	return available(
 		&microKernel[float64]{
-			"avx512", 8, 24, gemmF64AVX512, finishF64AVX512, packAVX512, transpose8NativeAVX512,
-			8, 512, 1024, 144,
+			"avx512", 8, 24, gemmF64AVX512, finishF64AVX512, packAVX512, transpose8Native,
+			4, 512, 1024, 144,
 		},
 		&microKernel[float64]{"avx2", 6, 8, gemmF64AVX2, finishF64AVX2, packAVX2, transpose8Native, 4, 256, 1536, 240})
 }

@@ -49,7 +49,7 @@ func triangle[T Float](
 	if n > MaxTriangle || eRow < 0 || eCol < 0 || (n-1)*(eRow+eCol) >= len(e) {
 		panic(fmt.Sprintf("host: E has %d elements, for %dx%d with steps of %d and %d", len(e), n, n, eRow, eCol))
 	}
-	t := triangles[T](cols)
+	t := triangleSets[T]()[0]
 	f := t.multiply
 	if solve {
 		f = t.solve
@@ -61,30 +61,19 @@ func triangle[T Float](
 	f(n, cols, alpha, &e[0], eRow, eCol, &b[0], ldb, unit)
 }
 
-// A triangleSet is the functions of an instruction set. Where B has no more than narrow columns,
-// the next set is faster.
+// A triangleSet is the functions of an instruction set.
 type triangleSet[T Float] struct {
 	name            string // for tests
-	narrow          int
 	multiply, solve triangleFunc[T]
 }
 
 // The functions of this processor, best first; the last are in Go.
 var (
 	trianglesF32 = append(nativeTriangles[float32](),
-		&triangleSet[float32]{"go", 0, multiplyGo(axpyF32), solveGo(axpyF32)})
+		&triangleSet[float32]{"go", multiplyGo(axpyF32), solveGo(axpyF32)})
 	trianglesF64 = append(nativeTriangles[float64](),
-		&triangleSet[float64]{"go", 0, multiplyGo(axpyF64), solveGo(axpyF64)})
+		&triangleSet[float64]{"go", multiplyGo(axpyF64), solveGo(axpyF64)})
 )
-
-// triangles is the set for B of so many columns.
-func triangles[T Float](cols int) *triangleSet[T] {
-	list := triangleSets[T]()
-	if cols <= list[0].narrow {
-		return list[1]
-	}
-	return list[0]
-}
 
 func triangleSets[T Float]() []*triangleSet[T] {
 	var list any = &trianglesF64

@@ -11,10 +11,6 @@ func nativeTransposes() []*transposeSet {
 	return []*transposeSet{{"neon", 16, transpose4Native, transpose8Native, nil, nil}}
 }
 
-func nativeTriangles[T Float]() []*triangleSet[T] {
-	return []*triangleSet[T]{triangleSetOf[T]("neon", 0, multiplyNative, solveNative)}
-}
-
 // rotation is how rotations run here, and of how many columns.
 func rotation() (run func(n int, st, row unsafe.Pointer, step int), columns int) {
 	return rotateNative, 16

@@ -47,10 +47,8 @@ const (
 	float32s, double = "f32", "f64"
 )
 
-var (
-	everywhere = []variant{avx2, neon} // wider registers would wait for the memory as well
-	wide       = []variant{avx2, avx512, neon}
-)
+// Registers of AVX-512 would wait for the memory as well, but those of rotate.
+var everywhere = []variant{avx2, neon}
 
 var vectorFunctions = []vectorFunction{
 	{"addRow", "k", 49, false, both, everywhere},
@@ -65,12 +63,12 @@ var vectorFunctions = []vectorFunction{
 	{"dot", "n", 25, true, both, everywhere},
 	{"asum", "n", 17, true, both, everywhere},
 	{"cholesky", "n", 33, true, both, everywhere},
-	{"multiply", "n", 66, false, both, wide},
-	{"solve", "n", 66, false, both, wide},
-	{"rotate", "n", 32, false, double, wide},
-	{"transpose", "src", 40, false, each, wide},
+	{"multiply", "n", 66, false, both, everywhere},
+	{"solve", "n", 66, false, both, everywhere},
+	{"rotate", "n", 32, false, double, []variant{avx2, avx512, neon}},
+	{"transpose", "src", 40, false, each, everywhere},
 	{"transpose", "src", 40, false, float32s, []variant{half}},
-	{"stream", "src", 40, false, each, []variant{avx2, avx512}},
+	{"stream", "src", 40, false, each, []variant{avx2}},
 	// of bytes, whatever the type
 	{"pairsAlong", "dst", 33, false, float32s, []variant{avx2}},
 	{"pairsDown", "dst", 33, false, float32s, []variant{avx2}},
