@@ -12,7 +12,6 @@ import (
 // event is. The event must be released by the caller, or else by the garbage collector.
 type CommandQueue struct {
 	h         *handle
-	device    *Device
 	transfers *transferList
 }
 
@@ -25,9 +24,6 @@ func (q *CommandQueue) handle() *handle {
 	}
 	return q.h
 }
-
-// Device is the device that the queue was made for.
-func (q *CommandQueue) Device() *Device { return q.device }
 
 // Finish blocks until all commands of the queue are done.
 func (q *CommandQueue) Finish() error {

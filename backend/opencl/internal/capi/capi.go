@@ -120,14 +120,6 @@ type Table struct {
 		host unsafe.Pointer, n uint32, wait, ev *Event) int32 `sym:"clEnqueueReadImage"`
 	EnqueueWriteImage func(q Queue, m Mem, blocking uint32, origin, region *[3]uintptr, rowPitch, slicePitch uintptr,
 		host unsafe.Pointer, n uint32, wait, ev *Event) int32 `sym:"clEnqueueWriteImage"`
-	EnqueueCopyImage func(q Queue, src, dst Mem, srcOrigin, dstOrigin, region *[3]uintptr, n uint32,
-		wait, ev *Event) int32 `sym:"clEnqueueCopyImage"`
-	EnqueueFillImage func(q Queue, m Mem, color unsafe.Pointer, origin, region *[3]uintptr, n uint32,
-		wait, ev *Event) int32 `sym:"clEnqueueFillImage" dl:"optional"`
-	EnqueueCopyImageToBuffer func(q Queue, src, dst Mem, origin, region *[3]uintptr, dstOff uintptr, n uint32,
-		wait, ev *Event) int32 `sym:"clEnqueueCopyImageToBuffer"`
-	EnqueueCopyBufferToImage func(q Queue, src, dst Mem, srcOff uintptr, origin, region *[3]uintptr, n uint32,
-		wait, ev *Event) int32 `sym:"clEnqueueCopyBufferToImage"`
 	EnqueueMapBuffer func(q Queue, m Mem, blocking uint32, flags uint64, off, size uintptr, n uint32, wait, ev *Event,
 		status *int32) unsafe.Pointer `sym:"clEnqueueMapBuffer"`
 	EnqueueMapImage func(q Queue, m Mem, blocking uint32, flags uint64, origin, region *[3]uintptr, rowPitch,
