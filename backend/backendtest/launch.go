@@ -65,8 +65,8 @@ func launchGrids(e *env) {
 	k := e.compile(idsSource)
 	for _, g := range []backend.Grid{
 		backend.Grid1(1, 1), backend.Grid1(1, 12), backend.Grid1(131, 12),
-		backend.Grid2(3, 5, 4, 3), backend.Grid2(1, 40, 4, 3),
-		backend.Grid3(2, 3, 4, 3, 2, 2), backend.Grid3(1, 1, 7, 3, 2, 2),
+		backend.Grid2(3, 5, 4, 3), backend.Grid2(1, 40, 4, 3), backend.Grid2(1, 4, 1, 2),
+		backend.Grid3(2, 3, 4, 3, 2, 2), backend.Grid3(1, 1, 7, 3, 2, 2), backend.Grid3(1, 1, 2, 1, 1, 1),
 	} {
 		e.checkIDs(k, g)
 	}
