@@ -100,6 +100,16 @@ func (q *CommandQueue) transfer(m *MemObject, blocking bool, host unsafe.Pointer
 	return ev, nil
 }
 
+// copyBuffer calls one of C's copies between the host and size bytes at offset of a buffer.
+func (c *command) copyBuffer(
+	f capi.HostCopy, m *MemObject, blocking bool, offset, size int, host unsafe.Pointer,
+) int32 {
+	if offset < 0 || size < 0 {
+		return capi.InvalidValue
+	}
+	return f(c.q, m.id(), clBool(blocking), uintptr(offset), uintptr(size), host, c.n, c.wait, c.ev)
+}
+
 // validRange refuses offsets and sizes that are no C size.
 func validRange(v ...int) error {
 	for _, n := range v {
@@ -116,12 +126,8 @@ func validRange(v ...int) error {
 func (q *CommandQueue) EnqueueReadBuffer(buffer *MemObject, blocking bool, offset, dataSize int, dataPtr unsafe.Pointer,
 	eventWaitList []*Event,
 ) (*Event, error) {
-	if err := validRange(offset, dataSize); err != nil {
-		return nil, err
-	}
 	return q.transfer(buffer, blocking, dataPtr, eventWaitList, func(c *command) int32 {
-		return c.EnqueueReadBuffer(c.q, buffer.id(), clBool(blocking), uintptr(offset), uintptr(dataSize), dataPtr, c.n,
-			c.wait, c.ev)
+		return c.copyBuffer(c.EnqueueReadBuffer, buffer, blocking, offset, dataSize, dataPtr)
 	})
 }
 
@@ -140,12 +146,8 @@ func (q *CommandQueue) EnqueueWriteBuffer(buffer *MemObject, blocking bool, offs
 	dataPtr unsafe.Pointer,
 	eventWaitList []*Event,
 ) (*Event, error) {
-	if err := validRange(offset, dataSize); err != nil {
-		return nil, err
-	}
 	return q.transfer(buffer, blocking, dataPtr, eventWaitList, func(c *command) int32 {
-		return c.EnqueueWriteBuffer(c.q, buffer.id(), clBool(blocking), uintptr(offset), uintptr(dataSize), dataPtr,
-			c.n, c.wait, c.ev)
+		return c.copyBuffer(c.EnqueueWriteBuffer, buffer, blocking, offset, dataSize, dataPtr)
 	})
 }
 
@@ -163,11 +165,8 @@ func (q *CommandQueue) EnqueueWriteBufferFloat32(buffer *MemObject, blocking boo
 func (q *CommandQueue) EnqueueReadBufferPinned(buffer *MemObject, offset, dataSize int, dataPtr unsafe.Pointer,
 	eventWaitList []*Event,
 ) (*Event, error) {
-	if err := validRange(offset, dataSize); err != nil {
-		return nil, err
-	}
 	return q.enqueue(eventWaitList, []*MemObject{buffer}, func(c *command) int32 {
-		return c.EnqueueReadBuffer(c.q, buffer.id(), 0, uintptr(offset), uintptr(dataSize), dataPtr, c.n, c.wait, c.ev)
+		return c.copyBuffer(c.EnqueueReadBuffer, buffer, false, offset, dataSize, dataPtr)
 	})
 }
 
@@ -176,11 +175,8 @@ func (q *CommandQueue) EnqueueReadBufferPinned(buffer *MemObject, offset, dataSi
 func (q *CommandQueue) EnqueueWriteBufferPinned(buffer *MemObject, offset, dataSize int, dataPtr unsafe.Pointer,
 	eventWaitList []*Event,
 ) (*Event, error) {
-	if err := validRange(offset, dataSize); err != nil {
-		return nil, err
-	}
 	return q.enqueue(eventWaitList, []*MemObject{buffer}, func(c *command) int32 {
-		return c.EnqueueWriteBuffer(c.q, buffer.id(), 0, uintptr(offset), uintptr(dataSize), dataPtr, c.n, c.wait, c.ev)
+		return c.copyBuffer(c.EnqueueWriteBuffer, buffer, false, offset, dataSize, dataPtr)
 	})
 }
 
