@@ -5,7 +5,7 @@
 //
 //  1. Package dl loads the library when devices are first asked for, and fills a table of functions
 //     from its symbols. It is a package of its own: driverkit links nothing but Go.
-//  2. [List] is Devices and Open of the driver, over a function that finds the devices.
+//  2. [List] is Name, Devices and Open of the driver, over a function that finds the devices.
 //  3. [Programs] makes kernels: each source is built once for all who compile it. [Text] puts the
 //     driver's prelude before it; [ParseParams] reads the head of the kernel where the compiler
 //     does not tell it. Package diskcache keeps what was compiled between the runs of a program.
