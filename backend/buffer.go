@@ -87,24 +87,16 @@ var nowhere = &device{info: &Info{Name: "none"}}
 // buffer of no bytes. Too large a size is ErrOutOfMemory. So is a lack of room, once those buffers
 // that the program has forgotten are freed.
 func (d *Device) Alloc(n int64) (*Buffer, error) {
-	const op = "Device.Alloc"
-	if err := d.enter(op); err != nil {
-		return nil, err
-	}
-	defer d.drop()
-	if err := d.checkSize(op, n); err != nil {
-		return nil, err
-	}
-	m, err := d.allocate(func() (Memory, error) { return d.driver.Alloc(n) })
-	if err != nil {
-		return nil, d.sized(err, n)
-	}
-	return d.newBuffer(op, &buffer{mem: m})
+	return d.alloc("Device.Alloc", n, d.driver.Alloc, &buffer{})
 }
 
 // AllocHost makes page-locked host memory of n zero bytes, for asynchronous copies.
 func (d *Device) AllocHost(n int64) (*Buffer, error) {
-	const op = "Device.AllocHost"
+	return d.alloc("Device.AllocHost", n, d.driver.AllocHost, &buffer{host: true, staging: !d.info.UnifiedMemory})
+}
+
+// alloc gives a buffer n bytes that make makes, and puts it into the caller's hands.
+func (d *Device) alloc(op string, n int64, make func(n int64) (Memory, error), s *buffer) (*Buffer, error) {
 	if err := d.enter(op); err != nil {
 		return nil, err
 	}
@@ -112,11 +104,11 @@ func (d *Device) AllocHost(n int64) (*Buffer, error) {
 	if err := d.checkSize(op, n); err != nil {
 		return nil, err
 	}
-	m, err := d.allocate(func() (Memory, error) { return d.driver.AllocHost(n) })
-	if err != nil {
+	var err error
+	if s.mem, err = d.allocate(func() (Memory, error) { return make(n) }); err != nil {
 		return nil, d.sized(err, n)
 	}
-	return d.newBuffer(op, &buffer{mem: m, host: true, staging: !d.info.UnifiedMemory})
+	return d.newBuffer(op, s)
 }
 
 // Register makes a buffer of host memory without copying it, where the device can, and is

@@ -2,7 +2,6 @@ package kernels_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
@@ -93,7 +92,7 @@ func launchSim[T element.Element](k *simKernel, g backend.Grid, args []backend.A
 		}
 		copy(params[p.Offset:][:size], binary.LittleEndian.AppendUint64(nil, word))
 	}
-	if err := k.dev.Launch(context.Background(), k.fn, g.Groups, g.Local, 0, params); err != nil {
+	if err := k.dev.Launch(k.fn, g.Groups, g.Local, 0, params); err != nil {
 		return fmt.Errorf("grid of %s: %w", g, err)
 	}
 	got := make([]T, len(want.data))

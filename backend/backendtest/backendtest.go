@@ -88,7 +88,7 @@ func Again() Option {
 
 // reason says why c is left out; "" if it is not.
 func (o *options) reason(c *testCase) string {
-	if o.validOnly && c.mistakes {
+	if o.validOnly && c.calls == refused {
 		return "makes mistakes on purpose"
 	}
 	group, _, _ := strings.Cut(c.name, "/")
@@ -143,10 +143,18 @@ func Run(t *testing.T, d backend.Driver, opts ...Option) {
 // A testCase proves one sentence of the contract on one device.
 type testCase struct {
 	name     string // "Group/Case"
-	contract string // the sentence, as package backend has it
-	mistakes bool   // makes calls that are refused
+	calls    calls
 	run      func(e *env)
+	contract string // the sentence, as package backend has it
 }
+
+// calls tells whether a case makes mistakes on purpose.
+type calls bool
+
+const (
+	valid   calls = false
+	refused calls = true
+)
 
 // suite is all cases.
 func suite() []testCase {

@@ -12,30 +12,30 @@ import (
 )
 
 var closeCases = []testCase{
-	{name: "Close/Twice", contract: "Close, Free and Release are idempotent.", run: closeTwice},
-	{name: "Close/Buffer", contract: "ErrClosed: the buffer was freed before.", mistakes: true, run: closeBuffer},
-	{name: "Close/Queue", contract: "ErrClosed: the queue was closed before.", mistakes: true, run: closeQueue},
+	{"Close/Twice", valid, closeTwice, "Close, Free and Release are idempotent."},
+	{"Close/Buffer", refused, closeBuffer, "ErrClosed: the buffer was freed before."},
+	{"Close/Queue", refused, closeQueue, "ErrClosed: the queue was closed before."},
 	{
-		name: "Close/Device", mistakes: true, run: closeDevice,
-		contract: "What a device made dies with it: using it afterwards is an ErrClosed, never a crash.",
+		"Close/Device", refused, closeDevice,
+		"What a device made dies with it: using it afterwards is an ErrClosed, never a crash.",
 	},
 	{
-		name: "Close/WrongOrder", run: closeWrongOrder,
-		contract: "Device.Close waits for the queues, then releases the device and all that it made.",
+		"Close/WrongOrder", valid, closeWrongOrder,
+		"Device.Close waits for the queues, then releases the device and all that it made.",
 	},
 	{
-		name: "Close/Waits", run: closeWaits,
-		contract: "Queue.Close waits, then releases the queue; Device.Close waits for the queues.",
+		"Close/Waits", valid, closeWaits,
+		"Queue.Close waits, then releases the queue; Device.Close waits for the queues.",
 	},
 	{
-		name: "Close/DuringCalls", run: closeDuringCalls,
-		contract: "Everything here may be used from many goroutines at once. What a device made dies with it.",
+		"Close/DuringCalls", valid, closeDuringCalls,
+		"Everything here may be used from many goroutines at once. What a device made dies with it.",
 	},
 	{
-		name: "Close/Abandon", mistakes: true, run: closeAbandon,
-		contract: "Calls on an abandoned device and on what it made are ErrDeviceLost. Its Close returns at once.",
+		"Close/Abandon", refused, closeAbandon,
+		"Calls on an abandoned device and on what it made are ErrDeviceLost. Its Close returns at once.",
 	},
-	{name: "Close/Goroutines", contract: "Nothing leaks.", run: closeGoroutines},
+	{"Close/Goroutines", valid, closeGoroutines, "Nothing leaks."},
 }
 
 // things is one of everything that a device makes.

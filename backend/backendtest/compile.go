@@ -13,47 +13,32 @@ import (
 )
 
 var compileCases = []testCase{
+	{"Compile/Params", valid, compileParams, "Params describes the arguments; a launch is checked against it."},
 	{
-		name: "Compile/Params", run: compileParams,
-		contract: "Params describes the arguments; a launch is checked against it.",
+		"Compile/Declared", valid, compileDeclared,
+		"Source.Params: the arguments; nil: read from the PTX or from the text.",
 	},
 	{
-		name: "Compile/Declared", run: compileDeclared,
-		contract: "Source.Params: the arguments; nil: read from the PTX or from the text.",
+		"Compile/DeclaredWrong", refused, compileDeclaredWrong,
+		"A launch is checked against Params, which fit the kernel.",
+	},
+	{"Compile/Macros", valid, compileMacros, "Source.Macros are defined before the text, as -D does."},
+	{"Compile/Twice", refused, compileTwice, "Release gives the kernel back. It is idempotent."},
+	{"Compile/NoSuchKernel", refused, compileNoSuchKernel, "ErrBuild: the kernel does not compile."},
+	{
+		"Compile/SyntaxError", refused, compileSyntaxError,
+		"ErrBuild carries the compiler's whole log, with s.File and the lines of s.Text.",
+	},
+	{"Compile/Unsupported", refused, compileUnsupported, "ErrUnsupported says what the driver would need."},
+	{
+		"Compile/DamagedCache", valid, compileDamagedCache,
+		"A corrupt or stale entry of the disk cache is rebuilt, never trusted.",
 	},
 	{
-		name: "Compile/DeclaredWrong", mistakes: true, run: compileDeclaredWrong,
-		contract: "A launch is checked against Params, which fit the kernel.",
+		"Compile/SourceUnchanged", valid, compileSourceUnchanged,
+		"A Source is read only: the same Source may be compiled for many devices at once.",
 	},
-	{name: "Compile/Macros", contract: "Source.Macros are defined before the text, as -D does.", run: compileMacros},
-	{
-		name: "Compile/Twice", mistakes: true, run: compileTwice,
-		contract: "Release gives the kernel back. It is idempotent.",
-	},
-	{
-		name: "Compile/NoSuchKernel", mistakes: true, run: compileNoSuchKernel,
-		contract: "ErrBuild: the kernel does not compile.",
-	},
-	{
-		name: "Compile/SyntaxError", mistakes: true, run: compileSyntaxError,
-		contract: "ErrBuild carries the compiler's whole log, with s.File and the lines of s.Text.",
-	},
-	{
-		name: "Compile/Unsupported", mistakes: true, run: compileUnsupported,
-		contract: "ErrUnsupported says what the driver would need.",
-	},
-	{
-		name: "Compile/DamagedCache", run: compileDamagedCache,
-		contract: "A corrupt or stale entry of the disk cache is rebuilt, never trusted.",
-	},
-	{
-		name: "Compile/SourceUnchanged", run: compileSourceUnchanged,
-		contract: "A Source is read only: the same Source may be compiled for many devices at once.",
-	},
-	{
-		name: "Compile/FailsForAll", mistakes: true, run: compileFailsForAll,
-		contract: "ErrBuild: the kernel does not compile, whoever asks.",
-	},
+	{"Compile/FailsForAll", refused, compileFailsForAll, "ErrBuild: the kernel does not compile, whoever asks."},
 }
 
 // shape is what a launch is checked against of a parameter.

@@ -9,24 +9,18 @@ import (
 
 var concurrencyCases = []testCase{
 	{
-		name: "Concurrency/OneQueue", run: concurrentOneQueue,
-		contract: "Commands of concurrent calls on one queue run in some order, each whole.",
+		"Concurrency/OneQueue", valid, concurrentOneQueue,
+		"Commands of concurrent calls on one queue run in some order, each whole.",
+	},
+	{"Concurrency/OwnQueues", valid, concurrentOwnQueues, "Everything here may be used from many goroutines at once."},
+	{"Concurrency/Compile", valid, concurrentCompile, "The same Source may be compiled for many devices at once."},
+	{
+		"Concurrency/Release", valid, concurrentRelease,
+		"Close, Free and Release are idempotent and release each underlying handle once.",
 	},
 	{
-		name: "Concurrency/OwnQueues", run: concurrentOwnQueues,
-		contract: "Everything here may be used from many goroutines at once.",
-	},
-	{
-		name: "Concurrency/Compile", run: concurrentCompile,
-		contract: "The same Source may be compiled for many devices at once.",
-	},
-	{
-		name: "Concurrency/Release", run: concurrentRelease,
-		contract: "Close, Free and Release are idempotent and release each underlying handle once.",
-	},
-	{
-		name: "Concurrency/Launches", run: concurrentLaunches,
-		contract: "A launch runs with its own arguments, whatever other goroutines launch of the same kernel.",
+		"Concurrency/Launches", valid, concurrentLaunches,
+		"A launch runs with its own arguments, whatever other goroutines launch of the same kernel.",
 	},
 }
 

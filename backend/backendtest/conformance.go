@@ -9,29 +9,29 @@ import (
 
 var conformanceCases = []testCase{
 	{
-		name: "Conformance/Quick", contract: "Every built-in kernel gives the bits of the plain reference, in every " +
-			"type that the device supports.",
-		run: func(e *env) {
-			o := conformance.Options{Quick: true}
-			if e.dev.Info().Platform == oclgrind {
-				o.Match = tiny
-			}
-			e.conforms(o)
-		},
+		"Conformance/Quick", valid, conformsQuickly,
+		"Every built-in kernel gives the bits of the plain reference, in every type that the device supports.",
 	},
-	{
-		name: "Conformance/Parameters", contract: "Parameters can never change bits.",
-		run: func(e *env) {
-			// A processor's OpenCL compiler takes seconds for one kernel: there it is the sets that
-			// it may be given. The shapes for GPUs run on the simulated one, those for other
-			// processors on the cpu device.
-			info := e.dev.Info()
-			if info.Platform == oclgrind {
-				e.skipf("minutes of simulation; the tests of package kernels run there with several sets")
-			}
-			e.conforms(conformance.Options{Every: info.GPU || info.Driver != "opencl", Match: offTile})
-		},
-	},
+	{"Conformance/Parameters", valid, conformsWithParameters, "Parameters can never change bits."},
+}
+
+func conformsQuickly(e *env) {
+	o := conformance.Options{Quick: true}
+	if e.dev.Info().Platform == oclgrind {
+		o.Match = tiny
+	}
+	e.conforms(o)
+}
+
+// conformsWithParameters runs all sets of parameters but on a processor's OpenCL, whose compiler
+// takes seconds for one kernel: there it is the sets that it may be given. The shapes for GPUs run
+// on the simulated one, those for other processors on the cpu device.
+func conformsWithParameters(e *env) {
+	info := e.dev.Info()
+	if info.Platform == oclgrind {
+		e.skipf("minutes of simulation; the tests of package kernels run there with several sets")
+	}
+	e.conforms(conformance.Options{Every: info.GPU || info.Driver != "opencl", Match: offTile})
 }
 
 // oclgrind is the platform of a simulator that takes thousands of times longer.

@@ -12,40 +12,34 @@ import (
 
 var hostCases = []testCase{
 	{
-		name: "Host/Alloc", run: hostAlloc,
-		contract: "AllocHost makes page-locked host memory of n zero bytes, for asynchronous copies.",
+		"Host/Alloc", valid, hostAlloc,
+		"AllocHost makes page-locked host memory of n zero bytes, for asynchronous copies.",
 	},
 	{
-		name: "Host/Async", run: hostAsync,
-		contract: "WriteAsync and ReadAsync copy n bytes between page-locked memory and a buffer, at their offsets: " +
-			"these bytes and no other.",
+		"Host/Async", valid, hostAsync,
+		"WriteAsync and ReadAsync copy n bytes between page-locked memory and a buffer, at their offsets: these " +
+			"bytes and no other.",
 	},
 	{
-		name: "Host/AsDeviceMemory", run: hostAsDevice,
-		contract: "A buffer of AllocHost can stand wherever a buffer can only on devices with Info.UnifiedMemory.",
+		"Host/AsDeviceMemory", valid, hostAsDevice,
+		"A buffer of AllocHost can stand wherever a buffer can only on devices with Info.UnifiedMemory.",
 	},
 	{
-		name: "Host/Register", run: hostRegister,
-		contract: "Register makes a buffer of host memory without copying it, where the device can, and is " +
-			"ErrUnsupported where it cannot.",
+		"Host/Register", valid, hostRegister,
+		"Register makes a buffer of host memory without copying it, where the device can, and is ErrUnsupported " +
+			"where it cannot.",
+	},
+	{"Host/RegisterAlignment", valid, hostRegisterAlignment, "Register: the element type's alignment suffices."},
+	{
+		"Host/RegisterCopies", valid, hostRegisterCopies,
+		"Queue.Wait returns when the device is done and makes its writes visible.",
 	},
 	{
-		name: "Host/RegisterAlignment", run: hostRegisterAlignment,
-		contract: "Register: the element type's alignment suffices.",
+		"Host/RegisterPinned", valid, hostRegisterPinned,
+		"mem stays pinned until Free, which waits for the commands that use it, or until the program has forgotten " +
+			"the buffer and they are done.",
 	},
-	{
-		name: "Host/RegisterCopies", run: hostRegisterCopies,
-		contract: "Queue.Wait returns when the device is done and makes its writes visible.",
-	},
-	{
-		name: "Host/RegisterPinned", run: hostRegisterPinned,
-		contract: "mem stays pinned until Free, which waits for the commands that use it, or until the program has " +
-			"forgotten the buffer and they are done.",
-	},
-	{
-		name: "Host/RegisterEmpty", mistakes: true, run: hostRegisterEmpty,
-		contract: "ErrArgument: a size that makes no sense for the call.",
-	},
+	{"Host/RegisterEmpty", refused, hostRegisterEmpty, "ErrArgument: a size that makes no sense for the call."},
 }
 
 func hostAlloc(e *env) {

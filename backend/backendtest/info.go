@@ -9,20 +9,17 @@ import (
 
 var infoCases = []testCase{
 	{
-		name: "Info/Limits", run: infoLimits,
-		contract: "Info is what a person sees of a device, and all that the choice of a kernel may depend on.",
+		"Info/Limits", valid, infoLimits,
+		"Info is what a person sees of a device, and all that the choice of a kernel may depend on.",
 	},
-	{name: "Info/Stable", contract: "Devices lists the devices in a stable order.", run: infoStable},
+	{"Info/Stable", valid, infoStable, "Devices lists the devices in a stable order."},
 	{
-		name: "Info/Probed", run: infoProbed,
-		contract: "Devices reports what the driver claims, or what an earlier probe found; an open Device what its " +
-			"own probe found.",
+		"Info/Probed", valid, infoProbed,
+		"Devices reports what the driver claims, or what an earlier probe found; an open Device what its own probe " +
+			"found.",
 	},
-	{name: "Info/OpenOutside", contract: "Open opens device i of Devices.", mistakes: true, run: openOutside},
-	{
-		name: "Info/Independent", run: independent,
-		contract: "Devices opened more than once are independent of each other.",
-	},
+	{"Info/OpenOutside", refused, openOutside, "Open opens device i of Devices."},
+	{"Info/Independent", valid, independent, "Devices opened more than once are independent of each other."},
 }
 
 func (e *env) listing() []backend.Info {

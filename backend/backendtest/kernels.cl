@@ -1,6 +1,6 @@
 /* Kernels that the suite launches, each for one thing that a driver must get right. Portable
  * dialect; all entry points in one text, so that a driver compiles little. STEP is a macro that
- * cases set.
+ * cases of affine set, which is alone then.
  *
  * ids      out[16*i ...] = what work-item i sees of the grid: 3 group ids, 3 local ids, 3 global
  *          ids, 3 numbers of groups, 3 local sizes; the last word counts how often the work-item ran
@@ -15,7 +15,6 @@
  */
 #ifndef STEP
 #define STEP 1
-#endif
 
 __kernel void ids(__global int *out) {
   size_t i = (get_global_id(2) * get_global_size(1) + get_global_id(1)) * get_global_size(0) + get_global_id(0);
@@ -36,11 +35,6 @@ __kernel void ids(__global int *out) {
   p[13] = (int)get_local_size(1);
   p[14] = (int)get_local_size(2);
   p[15] = p[15] + 1;
-}
-
-__kernel void affine(__global int *dst, __global const int *src, const int a, const int n) {
-  for (size_t i = get_global_id(0); i < (size_t)n; i += get_global_size(0))
-    dst[i] = STEP * src[i] + a;
 }
 
 __kernel void chain(__global uint *p, const uint rounds) {
@@ -117,4 +111,10 @@ __kernel void ops_i32(__global int *out, __global const int *in, const int n) {
     out[5 * i + 3] = (int)(a + c);
     out[5 * i + 4] = (int)(b - c);
   }
+}
+#endif
+
+__kernel void affine(__global int *dst, __global const int *src, const int a, const int n) {
+  for (size_t i = get_global_id(0); i < (size_t)n; i += get_global_size(0))
+    dst[i] = STEP * src[i] + a;
 }

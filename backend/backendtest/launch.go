@@ -11,57 +11,36 @@ import (
 
 var launchCases = []testCase{
 	{
-		name: "Launch/Grids", run: launchGrids,
-		contract: "A Grid is a launch: Groups work-groups in x, y, z, each of Local work-items in x, y, z.",
+		"Launch/Grids", valid, launchGrids,
+		"A Grid is a launch: Groups work-groups in x, y, z, each of Local work-items in x, y, z.",
 	},
-	{name: "Launch/AnyGroup", contract: "Source.Group zero: the kernel takes any group size.", run: launchAnyGroup},
+	{"Launch/AnyGroup", valid, launchAnyGroup, "Source.Group zero: the kernel takes any group size."},
+	{"Launch/Empty", refused, launchEmpty, "A grid with a zero component is a no-op, once the arguments are checked."},
+	{"Launch/Scalars", valid, launchScalars, "An Arg is a buffer with an offset, or a scalar of fixed width."},
+	{"Launch/Doubles", valid, launchDoubles, "Float64 passes a double."},
+	{"Launch/Offsets", valid, launchOffsets, "At passes the address of b plus off bytes."},
 	{
-		name: "Launch/Empty", mistakes: true, run: launchEmpty,
-		contract: "A grid with a zero component is a no-op, once the arguments are checked.",
+		"Launch/OffsetRefused", refused, launchOffsetRefused,
+		"Offset: bytes into Buffer, a multiple of Info.OffsetAlign.",
 	},
+	{"Launch/Arguments", refused, launchArguments, "Arguments that do not fit k.Params are ErrLaunch."},
+	{"Launch/Types", refused, launchTypes, "Type: an argument that names it has the parameter's kind and width."},
+	{"Launch/Group", refused, launchGroup, "A group beyond the device's limits is ErrLaunch."},
 	{
-		name: "Launch/Scalars", run: launchScalars,
-		contract: "An Arg is a buffer with an offset, or a scalar of fixed width.",
+		"Launch/GroupMismatch", refused, launchGroupMismatch,
+		"Source.Group: the group size that the kernel is written for.",
 	},
-	{name: "Launch/Doubles", contract: "Float64 passes a double.", run: launchDoubles},
-	{name: "Launch/Offsets", contract: "At passes the address of b plus off bytes.", run: launchOffsets},
-	{
-		name: "Launch/OffsetRefused", mistakes: true, run: launchOffsetRefused,
-		contract: "Offset: bytes into Buffer, a multiple of Info.OffsetAlign.",
-	},
-	{
-		name: "Launch/Arguments", mistakes: true, run: launchArguments,
-		contract: "Arguments that do not fit k.Params are ErrLaunch.",
-	},
-	{
-		name: "Launch/Types", mistakes: true, run: launchTypes,
-		contract: "Type: an argument that names it has the parameter's kind and width.",
-	},
-	{
-		name: "Launch/Group", mistakes: true, run: launchGroup,
-		contract: "A group beyond the device's limits is ErrLaunch.",
-	},
-	{
-		name: "Launch/GroupMismatch", mistakes: true, run: launchGroupMismatch,
-		contract: "Source.Group: the group size that the kernel is written for.",
-	},
-	{name: "Launch/Foreign", contract: "Buffers of another device are ErrLaunch.", mistakes: true, run: launchForeign},
-	{
-		name: "Launch/Freed", mistakes: true, run: launchFreed,
-		contract: "ErrClosed: the buffer or kernel was freed or released before.",
-	},
-	{
-		name: "Launch/GoFails", mistakes: true, run: launchGoFails,
-		contract: "A GoKernel's error, or a panic, fails the launch.",
-	},
+	{"Launch/Foreign", refused, launchForeign, "Buffers of another device are ErrLaunch."},
+	{"Launch/Freed", refused, launchFreed, "ErrClosed: the buffer or kernel was freed or released before."},
+	{"Launch/GoFails", refused, launchGoFails, "A GoKernel's error, or a panic, fails the launch."},
 }
 
 var localCases = []testCase{
 	{
-		name: "Local/Reverse", run: localReverse,
-		contract: "A group shares local memory, and a barrier makes its writes visible to the group.",
+		"Local/Reverse", valid, localReverse,
+		"A group shares local memory, and a barrier makes its writes visible to the group.",
 	},
-	{name: "Local/Reduce", contract: "A barrier in a loop is passed by the whole group each time.", run: localReduce},
+	{"Local/Reduce", valid, localReduce, "A barrier in a loop is passed by the whole group each time."},
 }
 
 // checkIDs launches the ids kernel over g and checks what each work-item wrote.
@@ -86,8 +65,8 @@ func launchGrids(e *env) {
 	k := e.compile(idsSource)
 	for _, g := range []backend.Grid{
 		backend.Grid1(1, 1), backend.Grid1(1, 12), backend.Grid1(131, 12),
-		backend.Grid2(3, 5, 4, 3), backend.Grid2(1, 40, 4, 3),
-		backend.Grid3(2, 3, 4, 3, 2, 2), backend.Grid3(1, 1, 7, 3, 2, 2),
+		backend.Grid2(3, 5, 4, 3), backend.Grid2(1, 40, 4, 3), backend.Grid2(1, 4, 1, 2),
+		backend.Grid3(2, 3, 4, 3, 2, 2), backend.Grid3(1, 1, 7, 3, 2, 2), backend.Grid3(1, 1, 2, 1, 1, 1),
 	} {
 		e.checkIDs(k, g)
 	}

@@ -8,40 +8,36 @@ import (
 )
 
 var memoryCases = []testCase{
-	{name: "Memory/Zero", contract: "Alloc makes a buffer of n bytes, all zero.", run: allocZero},
+	{"Memory/Zero", valid, allocZero, "Alloc makes a buffer of n bytes, all zero."},
 	{
-		name: "Memory/Fresh", run: allocFresh,
-		contract: "Alloc makes a buffer of n bytes, all zero: nothing of what another caller has freed.",
+		"Memory/Fresh", valid, allocFresh,
+		"Alloc makes a buffer of n bytes, all zero: nothing of what another caller has freed.",
 	},
-	{name: "Memory/Empty", contract: "Alloc: n == 0 is a buffer of no bytes.", run: allocEmpty},
+	{"Memory/Empty", valid, allocEmpty, "Alloc: n == 0 is a buffer of no bytes."},
+	{"Memory/TooLarge", refused, allocTooLarge, "Alloc: too large a size is ErrOutOfMemory."},
 	{
-		name: "Memory/TooLarge", mistakes: true, run: allocTooLarge,
-		contract: "Alloc: too large a size is ErrOutOfMemory.",
-	},
-	{
-		name: "Memory/Negative", mistakes: true, run: allocNegative,
-		contract: "ErrArgument: a size, range or object that makes no sense for the call.",
+		"Memory/Negative", refused, allocNegative,
+		"ErrArgument: a size, range or object that makes no sense for the call.",
 	},
 	{
-		name: "Memory/WriteRead", run: writeRead,
-		contract: "Write copies src to dst at byte off; Read copies from src at byte off into dst: these bytes and " +
-			"no other.",
+		"Memory/WriteRead", valid, writeRead,
+		"Write copies src to dst at byte off; Read copies from src at byte off into dst: these bytes and no other.",
 	},
-	{name: "Memory/SourceReusable", contract: "Write blocks until src may be reused.", run: sourceReusable},
+	{"Memory/SourceReusable", valid, sourceReusable, "Write blocks until src may be reused."},
 	{
-		name: "Memory/Copy", run: copyBuffers,
-		contract: "Copy copies n bytes between two buffers of the device: these bytes and no other.",
+		"Memory/Copy", valid, copyBuffers,
+		"Copy copies n bytes between two buffers of the device: these bytes and no other.",
 	},
 	{
-		name: "Memory/CopyWithin", mistakes: true, run: copyWithin,
-		contract: "Overlapping ranges of one buffer are ErrArgument; ranges that only touch are copied.",
+		"Memory/CopyWithin", refused, copyWithin,
+		"Overlapping ranges of one buffer are ErrArgument; ranges that only touch are copied.",
 	},
-	{name: "Memory/Ranges", contract: "ErrArgument: a range outside its buffer.", mistakes: true, run: rangesOutside},
+	{"Memory/Ranges", refused, rangesOutside, "ErrArgument: a range outside its buffer."},
 	{
-		name: "Memory/Foreign", mistakes: true, run: foreignBuffers,
-		contract: "ErrArgument: an object that makes no sense for the call: a buffer of another device, or none.",
+		"Memory/Foreign", refused, foreignBuffers,
+		"ErrArgument: an object that makes no sense for the call: a buffer of another device, or none.",
 	},
-	{name: "Memory/Random", contract: "The commands of one queue run in the order of the calls.", run: randomCommands},
+	{"Memory/Random", valid, randomCommands, "The commands of one queue run in the order of the calls."},
 }
 
 func allocZero(e *env) {

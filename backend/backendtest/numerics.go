@@ -14,21 +14,15 @@ import (
 )
 
 var numericsCases = []testCase{
-	{name: "Float32/FMA", contract: "Float32: correctly rounded fma.", run: float32Op(opFMA)},
-	{name: "Float32/NoContraction", contract: "The dialect: a*b + c is rounded twice.", run: float32Op(opMulAdd)},
-	{name: "Float32/Multiply", contract: "Float32: subnormals kept.", run: float32Op(opMul)},
-	{
-		name: "Float32/Add", run: float32Op(opAdd, opSub),
-		contract: "Float32: subnormals kept, signed zeros as IEEE 754 has them.",
-	},
-	{name: "Float64/FMA", contract: "Float64: correctly rounded fma.", run: float64Op(opFMA)},
-	{name: "Float64/NoContraction", contract: "The dialect: a*b + c is rounded twice.", run: float64Op(opMulAdd)},
-	{name: "Float64/Multiply", contract: "Float64: subnormals kept.", run: float64Op(opMul)},
-	{
-		name: "Float64/Add", run: float64Op(opAdd, opSub),
-		contract: "Float64: subnormals kept, signed zeros as IEEE 754 has them.",
-	},
-	{name: "Int32/Wrap", contract: "int32 wraps modulo 2^32.", run: int32Wrap},
+	{"Float32/FMA", valid, float32Op(opFMA), "Float32: correctly rounded fma."},
+	{"Float32/NoContraction", valid, float32Op(opMulAdd), "The dialect: a*b + c is rounded twice."},
+	{"Float32/Multiply", valid, float32Op(opMul), "Float32: subnormals kept."},
+	{"Float32/Add", valid, float32Op(opAdd, opSub), "Float32: subnormals kept, signed zeros as IEEE 754 has them."},
+	{"Float64/FMA", valid, float64Op(opFMA), "Float64: correctly rounded fma."},
+	{"Float64/NoContraction", valid, float64Op(opMulAdd), "The dialect: a*b + c is rounded twice."},
+	{"Float64/Multiply", valid, float64Op(opMul), "Float64: subnormals kept."},
+	{"Float64/Add", valid, float64Op(opAdd, opSub), "Float64: subnormals kept, signed zeros as IEEE 754 has them."},
+	{"Int32/Wrap", valid, int32Wrap, "int32 wraps modulo 2^32."},
 }
 
 // The results of the ops kernels, in their order.

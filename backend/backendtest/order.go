@@ -7,39 +7,27 @@ import (
 )
 
 var orderCases = []testCase{
-	{name: "Order/Chain", contract: "A Queue runs its commands in order, one after the other.", run: orderChain},
-	{name: "Order/Async", contract: "ReadAsync and WriteAsync run in the queue's order.", run: orderAsync},
+	{"Order/Chain", valid, orderChain, "A Queue runs its commands in order, one after the other."},
+	{"Order/Async", valid, orderAsync, "ReadAsync and WriteAsync run in the queue's order."},
+	{"Order/Write", valid, orderWrite, "Write copies src to dst after the queue's earlier commands, Read after them."},
+	{"Order/TwoQueues", valid, orderTwoQueues, "WaitEvent makes later commands of this queue wait for e."},
+	{"Order/Wait", valid, orderWait, "Wait blocks until everything queued is done."},
 	{
-		name: "Order/Write", run: orderWrite,
-		contract: "Write copies src to dst after the queue's earlier commands, Read after them.",
-	},
-	{
-		name: "Order/TwoQueues", run: orderTwoQueues,
-		contract: "WaitEvent makes later commands of this queue wait for e.",
-	},
-	{name: "Order/Wait", contract: "Wait blocks until everything queued is done.", run: orderWait},
-	{
-		name: "Order/FreeInFlight", run: freeInFlight,
-		contract: "Every buffer that a queued command uses stays alive until the command is done, even when the " +
-			"caller frees it before.",
+		"Order/FreeInFlight", valid, freeInFlight,
+		"Every buffer that a queued command uses stays alive until the command is done, even when the caller frees " +
+			"it before.",
 	},
 }
 
 var eventCases = []testCase{
-	{name: "Event/Wait", contract: "Event.Wait blocks until the queue has reached the event.", run: eventWait},
+	{"Event/Wait", valid, eventWait, "Event.Wait blocks until the queue has reached the event."},
+	{"Event/Since", valid, eventSince, "Since is the device's own time in nanoseconds from earlier to this event."},
+	{"Event/Release", refused, eventRelease, "Release gives the event back. It is idempotent."},
 	{
-		name: "Event/Since", run: eventSince,
-		contract: "Since is the device's own time in nanoseconds from earlier to this event.",
+		"Event/Foreign", refused, eventForeign,
+		"WaitEvent takes an event of the same device, Since one of the same device.",
 	},
-	{
-		name: "Event/Release", mistakes: true, run: eventRelease,
-		contract: "Release gives the event back. It is idempotent.",
-	},
-	{
-		name: "Event/Foreign", mistakes: true, run: eventForeign,
-		contract: "WaitEvent takes an event of the same device, Since one of the same device.",
-	},
-	{name: "Event/EmptyQueue", contract: "Record marks the present end of the queue.", run: eventEmptyQueue},
+	{"Event/EmptyQueue", valid, eventEmptyQueue, "Record marks the present end of the queue."},
 }
 
 // orderChain adds 1, 2, 3, ... in turn, through launches and copies that each need the one before.

@@ -46,9 +46,6 @@ type entry struct {
 	probed  driverkit.Memo[driverkit.Arithmetic]
 }
 
-// Name is "cuda", or what newDriver was given.
-func (d *driver) Name() string { return d.name }
-
 // remedy says what to do where the driver has no device.
 const remedy = "nvidia-smi lists the GPUs that NVIDIA's driver sees; CUDA_VISIBLE_DEVICES must not hide them"
 

@@ -23,7 +23,7 @@ const diskFolder = "cuda"
 
 func newDevice(e *entry) (*device, error) {
 	d := &device{entry: e, info: e.claimed, disk: diskcache.Open(diskFolder)}
-	d.programs.Build, d.programs.Release = d.build, (*program).unload
+	d.programs.Build, d.programs.Release, d.programs.Fit = d.build, (*program).unload, (*program).fit
 	c := e.api.Load()
 	if err := d.check("cuDevicePrimaryCtxRetain", c.PrimaryCtxRetain(&d.ctx, e.dev)); err != nil {
 		return nil, err

@@ -52,6 +52,7 @@ var late = []string{"cuStreamSynchronize", "cuCtxSetCurrent"}
 func TestEveryCallFails(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // what is released is released by the driver
 	api := table(t)
+	openAgain(t) // keeps the context, which takes a GPU a third of a second to make, for all sessions
 	live := capitest.Watch(t, api)
 	for _, probe := range []bool{true, false} {
 		cache := "off"
@@ -119,17 +120,17 @@ func sessionFails(t *testing.T, live *dltest.Live, api *capi.API, title, name st
 // closed. Another device goes on.
 func TestDeviceLost(t *testing.T) {
 	for _, code := range []int32{700, 716, 719, 214, 46, 999} {
-		t.Run(capi.CodeName(code), func(t *testing.T) {
+		t.Run(capi.Codes[code].Name, func(t *testing.T) {
 			d := open(t)
 			q, b := newQueue(t, d), alloc(t, d, 64)
 			k := must[*backend.Kernel](t)(d.Compile(fillSource))
 			h := must[*backend.Buffer](t)(d.AllocHost(64))
 			ev := must[*backend.Event](t)(q.Record())
 			restore := failNth(own(d).api, "cuStreamSynchronize", 1, code)
-			wantError(t, q.Wait(), backend.ErrDeviceLost, "cuStreamSynchronize", capi.CodeName(code))
+			wantError(t, q.Wait(), backend.ErrDeviceLost, "cuStreamSynchronize", capi.Codes[code].Name)
 			restore()
 			for i, err := range backendtest.UseOfLost(d, q, b, h, k, ev) {
-				wantError(t, err, backend.ErrDeviceLost, "cuStreamSynchronize", capi.CodeName(code))
+				wantError(t, err, backend.ErrDeviceLost, "cuStreamSynchronize", capi.Codes[code].Name)
 				if err == nil {
 					t.Errorf("call %d", i)
 				}

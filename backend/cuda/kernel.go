@@ -15,12 +15,7 @@ import (
 	"github.com/tandem-gpu/tandem/backend/internal/cuda/capi"
 )
 
-// A kernel is compiled code.
-type kernel struct {
-	prog  *program
-	sig   backend.Signature
-	leave func() // gives the program back
-}
+type kernel = driverkit.Kernel[*program]
 
 // A program is what kernels of one source share: the compiled code.
 type program struct {
@@ -34,28 +29,13 @@ type program struct {
 	maxGroup int             // work-items a group, as far as the kernel's use of registers allows
 }
 
-func (k *kernel) Signature() *backend.Signature { return &k.sig }
-
-// Release waits for the launches that are queued on the device, if this is the last kernel of its
-// source.
-func (k *kernel) Release() { k.leave() }
-
 // Compile makes a kernel from src: of its PTX if it has some, or else of its text by NVRTC or out
 // of the caches.
 func (d *device) Compile(src *backend.Source) (backend.DriverKernel, error) {
-	p, leave, err := d.programs.Get(src)
-	if err != nil {
-		return nil, err
-	}
-	k := &kernel{prog: p, leave: leave}
-	if k.sig, err = p.fit(src); err != nil {
-		leave()
-		return nil, err
-	}
-	return k, nil
+	return d.programs.Compile(src)
 }
 
-// unload releases the program, which launches that are queued may use.
+// unload releases the program once the launches that are queued, which may use it, are done.
 func (p *program) unload() {
 	p.dev.finish()
 	p.release()

@@ -112,7 +112,7 @@ func groupOf(t *testing.T, d *backend.Device, src *backend.Source) [3]int {
 	t.Helper()
 	k := must[backend.DriverKernel](t)(own(d).Compile(src)).(*kernel)
 	defer k.Release()
-	return k.sig.Group
+	return k.Signature().Group
 }
 
 func TestParams(t *testing.T) {

@@ -105,7 +105,7 @@ func (q *queue) Launch(k backend.DriverKernel, g backend.Grid, args []backend.Ar
 	}
 	defer leave()
 	n, l := g.Groups, g.Local
-	return q.dev.check("cuLaunchKernel", c.LaunchKernel(k.(*kernel).prog.function, uint32(n[0]), uint32(n[1]),
+	return q.dev.check("cuLaunchKernel", c.LaunchKernel(k.(*kernel).Program.function, uint32(n[0]), uint32(n[1]),
 		uint32(n[2]), uint32(l[0]), uint32(l[1]), uint32(l[2]), 0, q.stream, &b.addrs[0], nil))
 }
 

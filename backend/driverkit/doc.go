@@ -5,8 +5,8 @@
 //
 //  1. Package dl loads the library when devices are first asked for, and fills a table of functions
 //     from its symbols. It is a package of its own: driverkit links nothing but Go.
-//  2. [List] is Devices and Open of the driver, over a function that finds the devices.
-//  3. [Programs] builds each source once for all who compile it at the same time. [Text] puts the
+//  2. [List] is Name, Devices and Open of the driver, over a function that finds the devices.
+//  3. [Programs] makes kernels: each source is built once for all who compile it. [Text] puts the
 //     driver's prelude before it; [ParseParams] reads the head of the kernel where the compiler
 //     does not tell it. Package diskcache keeps what was compiled between the runs of a program.
 //  4. [Examine32] and [Examine64] run a kernel that finds out whether the device keeps the numerics

@@ -15,8 +15,8 @@ type Entry interface {
 	Open() (*backend.Device, error)
 }
 
-// A List is Devices and Open of a driver. It finds the devices once; a list without any is not
-// kept, and asked for again.
+// A List is Name, Devices and Open of a driver. It finds the devices once; a list without any is
+// not kept, and asked for again.
 type List[E Entry] struct {
 	Driver string
 	Find   func() ([]E, error)
@@ -24,6 +24,9 @@ type List[E Entry] struct {
 	mu      sync.Mutex
 	entries []E
 }
+
+// Name is the driver's name.
+func (l *List[E]) Name() string { return l.Driver }
 
 // Devices lists what is known of the devices, in the order of Find.
 func (l *List[E]) Devices() ([]backend.Info, error) {

@@ -16,6 +16,8 @@ import (
 type Programs[P any] struct {
 	Build   func(s *backend.Source) (P, error) // releases what it made where it fails
 	Release func(p P)
+	// Fit checks s against its program, and gives what launches are checked against.
+	Fit func(p P, s *backend.Source) (backend.Signature, error)
 
 	mu       sync.Mutex
 	programs map[[sha256.Size]byte]*program[P]
@@ -26,6 +28,33 @@ type program[P any] struct {
 	done  chan struct{} // closed when the rest is set
 	built P
 	err   error
+}
+
+// A Kernel is compiled code: a program that kernels of equal sources share.
+type Kernel[P any] struct {
+	Program P
+	sig     backend.Signature
+	leave   func() // gives the program back
+}
+
+// Signature is what launches are checked against.
+func (k *Kernel[P]) Signature() *backend.Signature { return &k.sig }
+
+// Release gives the kernel back.
+func (k *Kernel[P]) Release() { k.leave() }
+
+// Compile makes a kernel of s.
+func (c *Programs[P]) Compile(s *backend.Source) (backend.DriverKernel, error) {
+	p, leave, err := c.Get(s)
+	if err != nil {
+		return nil, err
+	}
+	sig, err := c.Fit(p, s)
+	if err != nil {
+		leave()
+		return nil, err
+	}
+	return &Kernel[P]{p, sig, leave}, nil
 }
 
 // Get finds the program of s or builds it. leave gives it back, and releases it with the last use.

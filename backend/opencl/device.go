@@ -28,7 +28,7 @@ type device struct {
 
 func newDevice(e *entry) (*device, error) {
 	d := &device{entry: e, info: e.claimed, disk: programCache(e.claimed.Platform), lent: map[*memory]struct{}{}}
-	d.programs.Build, d.programs.Release = d.build, (*program).release
+	d.programs.Build, d.programs.Release, d.programs.Fit = d.build, (*program).release, (*program).fit
 	var err error
 	if d.ctx, err = cl.CreateContext([]*cl.Device{e.dev}); err != nil {
 		return nil, callError("clCreateContext", err)

@@ -190,7 +190,8 @@ func TestNoDevice(t *testing.T) {
 		cmd := exec.Command(os.Args[0])
 		cmd.Env = append(os.Environ(), envChild+"=1", "TANDEM_OPENCL_LIBRARY=", env)
 		out, err := cmd.CombinedOutput()
-		if err != nil || !strings.HasPrefix(string(out), "true true ") {
+		ignored := strings.HasPrefix(env, "OCL_ICD_VENDORS=") && strings.HasPrefix(string(out), "false false ")
+		if err != nil || !strings.HasPrefix(string(out), "true true ") && !ignored {
 			t.Fatalf("%v\n%s", err, out)
 		}
 		return string(out)
@@ -203,6 +204,9 @@ func TestNoDevice(t *testing.T) {
 	}
 	need(t)
 	out = run("OCL_ICD_VENDORS=" + t.TempDir()) // a loader without drivers
+	if strings.HasPrefix(out, "false ") {
+		t.Skip("this loader does not heed OCL_ICD_VENDORS, as Khronos' does not for root")
+	}
 	for _, w := range []string{"no driver is registered", "pocl-opencl-icd"} {
 		if !strings.Contains(out, w) {
 			t.Errorf("no %q in: %s", w, out)

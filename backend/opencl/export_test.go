@@ -5,6 +5,7 @@ import (
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/backend/backendtest"
+	"github.com/tandem-gpu/tandem/backend/opencl/cl"
 )
 
 // Sharing is how the host and a device share memory: the ways that memory.go tells apart.
@@ -40,6 +41,12 @@ func (s sharing) Open(i int) (*backend.Device, error) {
 		own(d).info.UnifiedMemory = false
 	}
 	return d, nil
+}
+
+// SeveralPlatforms tells whether there is a platform besides the first.
+func SeveralPlatforms() bool {
+	platforms, err := cl.GetPlatforms()
+	return err == nil && len(platforms) > 1
 }
 
 // OpenAMD opens the first device as if it were one of AMD's CDNA, whose matrix instructions the

@@ -18,12 +18,7 @@ import (
 //go:embed prelude.h
 var prelude string
 
-// A kernel is compiled code.
-type kernel struct {
-	prog  *program
-	sig   backend.Signature
-	leave func() // gives the program back
-}
+type kernel = driverkit.Kernel[*program]
 
 // A program is what kernels of one source share: the compiled code, and the kernel object with the
 // arguments of the launch in the making.
@@ -46,25 +41,12 @@ type signature struct {
 	Group  [3]int          // of reqd_work_group_size; zero without
 }
 
-func (k *kernel) Signature() *backend.Signature { return &k.sig }
-
-// Release leaves launches that are queued their program.
-func (k *kernel) Release() { k.leave() }
-
 // Compile makes a kernel from src, in the first place out of the caches.
 func (d *device) Compile(src *backend.Source) (backend.DriverKernel, error) {
-	p, leave, err := d.programs.Get(src)
-	if err != nil {
-		return nil, err
-	}
-	k := &kernel{prog: p, leave: leave}
-	if k.sig, err = p.fit(src); err != nil {
-		leave()
-		return nil, err
-	}
-	return k, nil
+	return d.programs.Compile(src)
 }
 
+// release leaves launches that are queued their program.
 func (p *program) release() {
 	if p.kernel != nil {
 		p.kernel.Release()

@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
@@ -149,7 +148,7 @@ func TestParams(t *testing.T) {
 	backendtest.CheckParams(t, d, fillSource, 0, func(s *backend.Source) [3]int {
 		k := must[backend.DriverKernel](t)(own(d).Compile(s)).(*kernel)
 		defer k.Release()
-		return k.sig.Group
+		return k.Signature().Group
 	})
 }
 
@@ -379,70 +378,6 @@ func TestTooManyGroups(t *testing.T) {
 		grid := backend.Grid3(int(g[0]), int(g[1]), int(g[2]), 1, 1, 1)
 		err := q.Launch(k, grid, backend.Buf(b), backend.Int32(16), backend.Int32(0))
 		wantError(t, err, backend.ErrLaunch, "at most")
-	}
-}
-
-// idSource writes each work-item's ids, so that a wrong grid shows.
-var idSource = &backend.Source{Name: "ids", Text: `
-__kernel void ids(__global uint *a)
-{
-	const size_t i = get_global_id(0) + get_global_size(0)*(get_global_id(1) + get_global_size(1)*get_global_id(2));
-	a[i] = (uint)(get_group_id(0) + 10*get_group_id(1) + 100*get_group_id(2)
-		+ 1000*get_local_id(0) + 10000*get_local_id(1) + 100000*get_local_id(2)) + 1;
-}
-`}
-
-func TestGrid(t *testing.T) {
-	d := open(t)
-	q, k := newQueue(t, d), must[*backend.Kernel](t)(d.Compile(idSource))
-	for _, g := range []backend.Grid{
-		backend.Grid1(1, 1), backend.Grid1(5, 3), backend.Grid2(1, 4, 1, 2),
-		backend.Grid2(3, 2, 2, 5), backend.Grid3(2, 3, 4, 5, 2, 3), backend.Grid3(1, 1, 2, 1, 1, 1),
-	} {
-		n := g.Count() * g.Items()
-		b := alloc(t, d, int64(4*n+4))
-		check(t, q.Launch(k, g, backend.Buf(b)))
-		got := make([]uint32, n+1)
-		check(t, q.Read(backend.Bytes(got), b, 0))
-		var want []uint32
-		for z := range g.Groups[2] * g.Local[2] {
-			for y := range g.Groups[1] * g.Local[1] {
-				for x := range g.Groups[0] * g.Local[0] {
-					l := g.Local
-					group, local := x/l[0]+10*(y/l[1])+100*(z/l[2]), x%l[0]+10*(y%l[1])+100*(z%l[2])
-					want = append(want, uint32(group+1000*local)+1)
-				}
-			}
-		}
-		if !slices.Equal(got, append(want, 0)) {
-			t.Errorf("%s: %v, want %v", g, got, want)
-		}
-	}
-}
-
-// scalarSource shows the bits of every kind of argument.
-var scalarSource = &backend.Source{Name: "scalars", Text: `
-__kernel void scalars(__global ulong *a, int i, uint u, long l, ulong m, float f, double d)
-{
-	a[0] = (ulong)(long)i; a[1] = u; a[2] = (ulong)l; a[3] = m; a[4] = as_uint(f); a[5] = as_ulong(d);
-}
-`}
-
-func TestScalars(t *testing.T) {
-	d := open(t)
-	q, k := newQueue(t, d), must[*backend.Kernel](t)(d.Compile(scalarSource))
-	b := alloc(t, d, 48)
-	args := []backend.Arg{
-		backend.Buf(b), backend.Int32(-2), backend.Uint32(1<<32 - 3), backend.Int64(-1 << 62),
-		backend.Uint64(1<<64 - 5),
-		{Bits: 0x00000001, Size: 4},
-		{Bits: 0x8000000000000001, Size: 8},
-	}
-	check(t, q.Launch(k, backend.Grid1(1, 1), args...))
-	got := make([]uint64, 6)
-	check(t, q.Read(backend.Bytes(got), b, 0))
-	if want := []uint64{1<<64 - 2, 1<<32 - 3, 3 << 62, 1<<64 - 5, 1, 0x8000000000000001}; !slices.Equal(got, want) {
-		t.Errorf("%#x, want %#x", got, want)
 	}
 }
 

@@ -21,16 +21,9 @@ const driverName = "opencl"
 
 func init() { backend.Register(newDriver()) }
 
-type driver struct {
-	driverkit.List[*entry]
+func newDriver() backend.Driver {
+	return &driverkit.List[*entry]{Driver: driverName, Find: findDevices}
 }
-
-func newDriver() *driver {
-	return &driver{driverkit.List[*entry]{Driver: driverName, Find: findDevices}}
-}
-
-// Name is "opencl".
-func (*driver) Name() string { return driverName }
 
 // An entry is one device of the list.
 type entry struct {

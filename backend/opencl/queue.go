@@ -74,7 +74,7 @@ func (q *queue) Copy(dst *backend.Memory, dstOff int64, src *backend.Memory, src
 }
 
 func (q *queue) Launch(k backend.DriverKernel, g backend.Grid, args []backend.Arg, mems []*backend.Memory) error {
-	p := k.(*kernel).prog
+	p := k.(*kernel).Program
 	if n := int64(g.Count()); n > math.MaxUint32 && q.dev.info.Platform == pocl { // it would end the process
 		return failure("Queue.Launch", backend.ErrLaunch, "kernel %s: grid of %s: %d groups, PoCL takes at most 2^32-1",
 			p.name, g, n)

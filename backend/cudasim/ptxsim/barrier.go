@@ -93,18 +93,15 @@ func (g *cta) anyReady() bool {
 	return false
 }
 
-// interrupted ends a block that runs for too long or whose launch was cancelled.
+// interrupted ends a block that runs for too long.
 func (g *cta) interrupted(t *thread) bool {
-	f := t.current()
-	in := &f.code.insts[max(f.pc-1, 0)]
-	if t.state == ready && g.steps > g.dev.config.MaxSteps {
-		g.failAt(t, &f.code.insts[f.pc], Timeout, 0, fmt.Sprintf("the block has run %d instructions without an end",
-			g.steps))
-	} else if err := g.launch.ctx.Err(); err != nil {
-		g.failAt(t, in, Cancelled, 0, err.Error())
-		g.fault.err = err
+	if t.state != ready || g.steps <= g.dev.config.MaxSteps {
+		return false
 	}
-	return g.fault != nil
+	f := t.current()
+	g.failAt(t, &f.code.insts[f.pc], Timeout, 0,
+		fmt.Sprintf("the block has run %d instructions without an end", g.steps))
+	return true
 }
 
 // releaseBarriers lets the threads go on that wait at a barrier which all its threads have reached.

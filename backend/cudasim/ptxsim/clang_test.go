@@ -1,7 +1,6 @@
 package ptxsim
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -146,7 +145,7 @@ func benchmark(b *testing.B, kernel string, tile int, block [3]int) {
 	params := pack(args...)
 	start := d.Steps()
 	for b.Loop() {
-		if err := d.Launch(context.Background(), f, [3]int{n / tile, n / tile, 1}, block, 0, params); err != nil {
+		if err := d.Launch(f, [3]int{n / tile, n / tile, 1}, block, 0, params); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -1,7 +1,6 @@
 package ptxsim
 
 import (
-	"context"
 	"encoding/binary"
 	"math"
 	"math/rand/v2"
@@ -59,7 +58,7 @@ func (p *program) try(kernel string, grid, block [3]int, dynamic int, args ...an
 			p.Fatalf("argument %d: %v", i, err)
 		}
 	}
-	return p.dev.Launch(context.Background(), f, grid, block, dynamic, params)
+	return p.dev.Launch(f, grid, block, dynamic, params)
 }
 
 // buffer allocates device memory of the size of a slice, and copies the slice there if it is to be

@@ -1,23 +1,19 @@
 package ptxsim
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"sync"
 	"sync/atomic"
 )
 
-// A Config says what a device can do. The zero Config has the limits of common hardware.
+// A Config says what a device can do.
 type Config struct {
-	Arch            int    // compute capability times 10, as in sm_75; 75
-	MaxThreads      int    // of a block; 1024, and never more
-	MaxBlock        [3]int // 1024, 1024, 64
-	MaxGrid         [3]int // 2^31-1, 65535, 65535
-	SharedMemory    int    // bytes of a block, static and dynamic; 48 KiB
-	Memory          uint64 // bytes of device memory; 4 GiB
-	Multiprocessors int    // what %nsmid says; 16
-	Workers         int    // goroutines of a launch; GOMAXPROCS
-	MaxSteps        uint64 // instructions of one block, after which the launch ends in a Timeout; 2^31
+	Arch     int    // compute capability times 10, as in sm_75; 0 is 75
+	Memory   uint64 // bytes of device memory; 0 is 4 GiB
+	Workers  int    // goroutines of a launch; 0 is GOMAXPROCS
+	MaxSteps uint64 // instructions of one block, after which the launch ends in a Timeout; 0 is 2^31
 
 	// Diagnose, if set, is told of what is suspicious but does not fail a launch: DivByZero, once
 	// for each instruction and launch. It is called after the launch, in the order of the PTX
@@ -25,31 +21,18 @@ type Config struct {
 	Diagnose func(*Fault)
 }
 
-func (c *Config) setDefaults() {
-	set := func(p *int, v int) {
-		if *p == 0 {
-			*p = v
-		}
-	}
-	set(&c.Arch, 75)
-	set(&c.MaxThreads, 1024)
-	c.MaxThreads = min(c.MaxThreads, int(traceThread+1))
-	for i, v := range [3]int{1024, 1024, 64} {
-		set(&c.MaxBlock[i], v)
-	}
-	for i, v := range [3]int{1<<31 - 1, 65535, 65535} {
-		set(&c.MaxGrid[i], v)
-	}
-	set(&c.SharedMemory, 48<<10)
-	set(&c.Multiprocessors, 16)
-	set(&c.Workers, runtime.GOMAXPROCS(0))
-	if c.Memory == 0 {
-		c.Memory = 4 << 30
-	}
-	if c.MaxSteps == 0 {
-		c.MaxSteps = 1 << 31
-	}
-}
+// What every device has: the limits of common hardware.
+const (
+	MaxThreads      = 1024     // of a block
+	SharedMemory    = 48 << 10 // bytes of a block, static and dynamic
+	Multiprocessors = 16       // what %nsmid says
+)
+
+// The most blocks of a grid, and threads of a block, in x, y and z.
+var (
+	MaxGrid  = [3]int{1<<31 - 1, 65535, 65535}
+	MaxBlock = [3]int{1024, 1024, 64}
+)
 
 // A Device is a simulated CUDA device: memory, and processors that run the functions of loaded
 // modules. Its methods are safe for concurrent use; launches run one at a time, while the host may
@@ -67,7 +50,8 @@ type Device struct {
 
 // New makes a device.
 func New(c Config) *Device {
-	c.setDefaults()
+	c.Arch, c.Workers = cmp.Or(c.Arch, 75), cmp.Or(c.Workers, runtime.GOMAXPROCS(0))
+	c.Memory, c.MaxSteps = cmp.Or(c.Memory, 4<<30), cmp.Or(c.MaxSteps, 1<<31)
 	return &Device{config: c, mem: memory{table: make([]atomic.Pointer[allocation], slots), limit: c.Memory}}
 }
 
@@ -142,13 +126,6 @@ func (d *Device) MapHost(mem []byte) (addr uint64, err error) {
 
 // Unmap ends what MapHost began.
 func (d *Device) Unmap(addr uint64) error { return d.release(addr, true, "mapped by MapHost") }
-
-// MemoryInfo is the bytes of device memory that are free, and all of them.
-func (d *Device) MemoryInfo() (free, total uint64) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.mem.limit - d.mem.used, d.mem.limit
-}
 
 // Write copies p to the device.
 func (d *Device) Write(addr uint64, p []byte) error {

@@ -15,7 +15,7 @@ func TestMemory(t *testing.T) {
 		t.Fatalf("Alloc: %#x, %v", a, err)
 	}
 	b, _ := d.Alloc(3 << 18)
-	if free, total := d.MemoryInfo(); total != 1<<20 || free != total-100-3<<18 {
+	if free, total := d.memoryInfo(); total != 1<<20 || free != total-100-3<<18 {
 		t.Errorf("%d of %d free", free, total)
 	}
 	if _, err := d.Alloc(1 << 18); !errors.Is(err, ErrOutOfMemory) {
@@ -149,7 +149,7 @@ func TestModule(t *testing.T) {
 		t.Fatal(err)
 	}
 	if f.ReqNTID != [3]int{32, 1, 1} || f.ParamSize != 12 || len(f.Params) != 2 ||
-		f.Params[1] != (Param{Name: "n", Offset: 8, Size: 4, Align: 4}) ||
+		f.Params[1] != (Param{Name: "n", Offset: 8, Size: 4}) ||
 		!f.Params[0].Pointer || len(p.mod.Entries()) != 1 {
 		t.Errorf("function %+v", f)
 	}
@@ -183,7 +183,7 @@ func TestModule(t *testing.T) {
 	if err := p.try("increment", x1(1), x1(32), 0, x, int32(5)); err == nil {
 		t.Error("Launch after Unload succeeds")
 	}
-	if free, total := p.dev.MemoryInfo(); free != total {
+	if free, total := p.dev.memoryInfo(); free != total {
 		t.Errorf("%d bytes are still in use", total-free)
 	}
 }
@@ -207,7 +207,7 @@ func TestConcurrency(t *testing.T) {
 				params := pack(a, int32(16))
 				got := make([]byte, 64)
 				for _, err := range []error{
-					p.dev.Fill(a, []byte{9, 0, 0, 0}, 16), p.dev.Launch(t.Context(), f, x1(1), x1(32), 0, params),
+					p.dev.Fill(a, []byte{9, 0, 0, 0}, 16), p.dev.Launch(f, x1(1), x1(32), 0, params),
 					p.dev.Read(got, a), p.dev.Free(a),
 				} {
 					if err != nil {
@@ -226,4 +226,11 @@ func TestConcurrency(t *testing.T) {
 	if err := p.dev.Read(got, addr); err != nil || int(got[0])|int(got[1])<<8 != 40+4*20*16 {
 		t.Errorf("calls = %v, %v", got, err)
 	}
+}
+
+// memoryInfo is the bytes of device memory that are free, and all of them.
+func (d *Device) memoryInfo() (free, total uint64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.mem.limit - d.mem.used, d.mem.limit
 }

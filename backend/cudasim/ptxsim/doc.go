@@ -3,11 +3,11 @@
 // driver cudasim puts around it.
 //
 //	d := ptxsim.New(ptxsim.Config{})
-//	m, err := d.Load(ptx)                                             // parse and decode once
+//	m, err := d.Load(ptx)                                      // parse and decode once
 //	f, err := m.Function("saxpy")
-//	x, err := d.Alloc(4 * n)                                          // device memory
+//	x, err := d.Alloc(4 * n)                                   // device memory
 //	err = d.Write(x, data)
-//	err = d.Launch(ctx, f, [3]int{36, 1, 1}, [3]int{64, 1, 1}, 0, params) // a *Fault if the kernel is wrong
+//	err = d.Launch(f, [3]int{36, 1, 1}, [3]int{64, 1, 1}, 0, params) // a *Fault if the kernel is wrong
 //
 // # What is simulated
 //

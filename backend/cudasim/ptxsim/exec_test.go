@@ -376,7 +376,7 @@ func TestLoadErrors(t *testing.T) {
 		ErrOutOfMemory) {
 		t.Errorf("too much memory: %v", err)
 	}
-	if free, _ := d.MemoryInfo(); free != 1000 {
+	if free, _ := d.memoryInfo(); free != 1000 {
 		t.Errorf("a failed Load keeps %d bytes", 1000-free)
 	}
 }

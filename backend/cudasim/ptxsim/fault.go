@@ -19,14 +19,13 @@ const (
 	Trap             // the kernel's own trap, or a failed assert
 	Limit            // a launch that the device cannot take
 	Timeout          // more instructions than Config.MaxSteps in one block
-	Cancelled        // the launch's context
 	DivByZero        // integer division by zero: a diagnostic; the result is all ones, as on hardware
 )
 
 var kindNames = [...]string{
 	"unknown fault", "out-of-bounds access", "misaligned access", "read of uninitialised memory", "data race",
 	"divergent barrier", "trap",
-	"launch limit exceeded", "too many steps", "cancelled", "integer division by zero",
+	"launch limit exceeded", "too many steps", "integer division by zero",
 }
 
 func (k Kind) String() string {
@@ -48,7 +47,6 @@ type Fault struct {
 	Thread   [3]int // thread in the block
 	Address  uint64 // of a memory access, in its space: shared memory starts at 0
 	Text     string // one sentence
-	err      error  // the context's
 }
 
 func (f *Fault) Error() string {
@@ -76,9 +74,6 @@ func (f *Fault) place() string {
 	}
 	return s
 }
-
-// Unwrap is the context's error where the launch was cancelled.
-func (f *Fault) Unwrap() error { return f.err }
 
 func triple(v [3]int) string { return fmt.Sprintf("(%d,%d,%d)", v[0], v[1], v[2]) }
 

@@ -1,7 +1,6 @@
 package ptxsim
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -201,29 +200,8 @@ func TestLimits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = q.dev.Launch(context.Background(), f, x1(1), x1(128), 0, make([]byte, 8))
+	err = q.dev.Launch(f, x1(1), x1(128), 0, make([]byte, 8))
 	if err == nil || !strings.Contains(err.Error(), "8 bytes of parameters; the kernel has 24") {
 		t.Errorf("parameters: %v", err)
-	}
-}
-
-func TestCancel(t *testing.T) {
-	p := load(t, Config{}, readPTX(t, "testdata/faults/broken.ptx.gz"))
-	ctx, cancel := context.WithCancel(context.Background())
-	f, _ := p.mod.Function("endless")
-	addr, _ := p.dev.Alloc(4)
-	if err := p.dev.Fill(addr, []byte{0}, 4); err != nil {
-		t.Fatal(err)
-	}
-	params := make([]byte, 12)
-	for i := range 8 {
-		params[i] = byte(addr >> (8 * i))
-	}
-	params[8] = 9
-	done := make(chan error)
-	go func() { done <- p.dev.Launch(ctx, f, x1(1), x1(1), 0, params) }()
-	cancel()
-	if err := <-done; !errors.Is(err, context.Canceled) {
-		t.Errorf("launch: %v", err)
 	}
 }

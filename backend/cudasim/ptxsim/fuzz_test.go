@@ -1,7 +1,6 @@
 package ptxsim
 
 import (
-	"context"
 	"errors"
 	"path/filepath"
 	"testing"
@@ -39,7 +38,7 @@ func FuzzLoad(f *testing.F) {
 				block = k.ReqNTID
 			}
 			var fault *Fault
-			if err := d.Launch(context.Background(), k, x1(1), block, 0, make([]byte, k.ParamSize)); err != nil &&
+			if err := d.Launch(k, x1(1), block, 0, make([]byte, k.ParamSize)); err != nil &&
 				!errors.As(err, &fault) {
 				t.Fatal(err)
 			}

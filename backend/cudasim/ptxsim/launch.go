@@ -1,7 +1,6 @@
 package ptxsim
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"sync"
@@ -10,7 +9,6 @@ import (
 
 // A launch is a kernel's run.
 type launch struct {
-	ctx     context.Context
 	dev     *Device
 	module  *Module
 	code    *code
@@ -39,11 +37,11 @@ type launch struct {
 // Blocks run on all cores. What fails a launch is a *Fault: of the first block that failed, in
 // row-major order, so that it does not depend on timing. Blocks behind it may or may not have run.
 // A fault that Launch finds before it starts is of the kind Limit.
-func (d *Device) Launch(ctx context.Context, f *Function, grid, block [3]int, dynamic int, params []byte) error {
+func (d *Device) Launch(f *Function, grid, block [3]int, dynamic int, params []byte) error {
 	if f.module.dev != d {
 		return fmt.Errorf("kernel %s was loaded for another device", f.code.name)
 	}
-	l := &launch{ctx: ctx, dev: d, module: f.module, code: f.code, grid: grid, block: block, dynamic: dynamic}
+	l := &launch{dev: d, module: f.module, code: f.code, grid: grid, block: block, dynamic: dynamic}
 	if text := l.check(params); text != "" {
 		return &Fault{Kind: Limit, Kernel: f.code.name, Text: text}
 	}
@@ -65,30 +63,30 @@ func (d *Device) Launch(ctx context.Context, f *Function, grid, block [3]int, dy
 
 // check says what the device cannot do; "" if it can.
 func (l *launch) check(params []byte) string {
-	c, k := &l.dev.config, l.code
+	k := l.code
 	axes := [3]string{"x", "y", "z"}
 	threads := 1
 	for i := range 3 {
 		switch {
-		case l.grid[i] < 1 || l.grid[i] > c.MaxGrid[i]:
-			return fmt.Sprintf("grid of %d blocks in %s; the device takes 1 to %d", l.grid[i], axes[i], c.MaxGrid[i])
-		case l.block[i] < 1 || l.block[i] > c.MaxBlock[i]:
+		case l.grid[i] < 1 || l.grid[i] > MaxGrid[i]:
+			return fmt.Sprintf("grid of %d blocks in %s; the device takes 1 to %d", l.grid[i], axes[i], MaxGrid[i])
+		case l.block[i] < 1 || l.block[i] > MaxBlock[i]:
 			return fmt.Sprintf("block of %d threads in %s; the device takes 1 to %d", l.block[i], axes[i],
-				c.MaxBlock[i])
+				MaxBlock[i])
 		}
 		threads *= l.block[i]
 	}
 	most := k.maxntid[0] * k.maxntid[1] * k.maxntid[2]
 	switch {
-	case threads > c.MaxThreads:
-		return fmt.Sprintf("block of %d threads; the device takes at most %d", threads, c.MaxThreads)
+	case threads > MaxThreads:
+		return fmt.Sprintf("block of %d threads; the device takes at most %d", threads, MaxThreads)
 	case k.reqntid != [3]int{} && k.reqntid != l.block:
 		return fmt.Sprintf("block of %s threads; the kernel is written for %s", triple(l.block), triple(k.reqntid))
 	case most != 0 && threads > most:
 		return fmt.Sprintf("block of %d threads; the kernel is compiled for at most %d", threads, most)
-	case l.dynamic < 0 || l.dynamic > c.SharedMemory || k.shared.total(l.dynamic) > c.SharedMemory:
+	case l.dynamic < 0 || l.dynamic > SharedMemory || k.shared.total(l.dynamic) > SharedMemory:
 		return fmt.Sprintf("%d bytes of static and %d of dynamic shared memory; a block can have %d", k.shared.size,
-			l.dynamic, c.SharedMemory)
+			l.dynamic, SharedMemory)
 	case len(params) < k.formalSize:
 		return fmt.Sprintf("%d bytes of parameters; the kernel has %d", len(params), k.formalSize)
 	}

@@ -6,12 +6,12 @@ import (
 	"sync/atomic"
 )
 
-// Device addresses are handed out in slots of slotSize bytes, so that the allocation of an address
-// is found by one look into a table. An allocation starts a little behind the start of its first
-// slot and leaves a gap behind its end; freed slots are reused as late as possible.
+// Device addresses are handed out in slots of 1<<slotShift bytes, so that the allocation of an
+// address is found by one look into a table. An allocation starts a little behind the
+// start of its first slot and leaves a gap behind its end; freed slots are reused as late as
+// possible.
 const (
 	slotShift = 20
-	slotSize  = 1 << slotShift
 	slots     = 1 << 18 // 256 GiB of addresses
 	slotStart = 256     // of an allocation in its first slot: aligned to 256 bytes and to no more
 	guardGap  = 256

@@ -34,9 +34,7 @@ type Param struct {
 	Name    string
 	Offset  int // in the parameter bytes of a launch
 	Size    int
-	Align   int
 	Pointer bool // marked as a pointer by .ptr; a .u64 that is not marked may be one too
-	Float   bool
 }
 
 // A Function is an entry point of a module.
@@ -48,9 +46,6 @@ type Function struct {
 	ParamSize int    // bytes of parameters
 	ReqNTID   [3]int // the block size that .reqntid asks for; zero without
 	MaxNTID   [3]int // the block size that .maxntid allows; zero without
-	Shared    int    // bytes of static shared memory
-	Local     int    // bytes of local memory of a thread, without calls
-	Registers int    // virtual registers: PTX's, not the hardware's
 }
 
 // maxConst is the bytes of constant memory that a module can have.
@@ -214,9 +209,7 @@ const maxParams = 32764
 func (c *code) layOut(v *varDecl) Param {
 	at := (c.paramSize + v.align - 1) &^ (v.align - 1)
 	c.paramSize = at + int(v.size)
-	return Param{
-		Name: v.name, Offset: at, Size: int(v.size), Align: v.align, Pointer: v.pointer, Float: v.typ.class == float,
-	}
+	return Param{Name: v.name, Offset: at, Size: int(v.size), Pointer: v.pointer}
 }
 
 // frameParams is the bytes of parameter memory that each frame has of its own: a kernel's
@@ -313,6 +306,5 @@ func (m *Module) Function(name string) (*Function, error) {
 	return &Function{
 		module: m, code: c, Name: name, Params: slices.Clone(c.params), ParamSize: c.formalSize, ReqNTID: c.reqntid,
 		MaxNTID: c.maxntid,
-		Shared:  c.shared.size, Local: c.localSize, Registers: c.regs - len(c.consts) - len(c.specials),
 	}, nil
 }

@@ -15,11 +15,11 @@ var specials = func() map[string]special {
 	m := map[string]special{
 		"%laneid":  func(_ *cta, t *thread, _ *frame) uint64 { return uint64(t.id % warpSize) },
 		"%warpid":  func(_ *cta, t *thread, _ *frame) uint64 { return uint64(t.id / warpSize) },
-		"%nwarpid": func(g *cta, _ *thread, _ *frame) uint64 { return uint64(g.dev.config.MaxThreads / warpSize) },
+		"%nwarpid": func(*cta, *thread, *frame) uint64 { return MaxThreads / warpSize },
 		"%smid": func(g *cta, _ *thread, _ *frame) uint64 {
-			return uint64((g.pos[0] + g.pos[1] + g.pos[2]) % g.dev.config.Multiprocessors)
+			return uint64((g.pos[0] + g.pos[1] + g.pos[2]) % Multiprocessors)
 		},
-		"%nsmid":             func(g *cta, _ *thread, _ *frame) uint64 { return uint64(g.dev.config.Multiprocessors) },
+		"%nsmid":             func(*cta, *thread, *frame) uint64 { return Multiprocessors },
 		"%gridid":            func(*cta, *thread, *frame) uint64 { return 1 },
 		"%dynamic_smem_size": func(g *cta, _ *thread, _ *frame) uint64 { return uint64(g.launch.dynamic) },
 		"%total_smem_size": func(g *cta, _ *thread, _ *frame) uint64 {

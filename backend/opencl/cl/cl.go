@@ -27,6 +27,22 @@ func listOf[T any, N uint32 | uintptr](n N) ([]T, error) {
 	return make([]T, n), nil
 }
 
+// listAll lists all that get, one of C's functions that count and list, knows of.
+func listAll[T any](get func(n uint32, list *T, num *uint32) int32) ([]T, error) {
+	var n uint32
+	if err := toError(get(0, nil, &n)); err != nil || n == 0 {
+		return nil, err
+	}
+	list, err := listOf[T](n)
+	if err != nil {
+		return nil, err
+	}
+	if err := toError(get(n, &list[0], &n)); err != nil {
+		return nil, err
+	}
+	return list[:min(int(n), len(list))], nil
+}
+
 // infoList is a value that is an array.
 func infoList[T any](get infoFunc) ([]T, error) {
 	var n uintptr

@@ -368,8 +368,8 @@ func TestKernelArguments(t *testing.T) {
 		t.Errorf("arguments arrived as %#x, want %#x", got, want)
 	}
 
-	if n, err := k.NumArgs(); n != 11 || err != nil || k.Name() != "scalars" {
-		t.Errorf("%q has %d arguments, %v", k.Name(), n, err)
+	if n, err := k.NumArgs(); n != 11 || err != nil {
+		t.Errorf("%d arguments, %v", n, err)
 	}
 	for _, arg := range []any{1, "text", nil, []byte{1}, map[int]int{}} {
 		var unsupported cl.ErrUnsupportedArgumentType
@@ -434,9 +434,6 @@ func TestKernelInfo(t *testing.T) {
 	f.ok(k.SetArgLocal(2, 1024))
 	if n, err := k.LocalMemSize(f.device); err != nil || n < 0 {
 		t.Errorf("local memory %d, %v", n, err)
-	}
-	if n, err := k.PrivateMemSize(f.device); err != nil || n < 0 {
-		t.Errorf("private memory %d, %v", n, err)
 	}
 	plain := f.kernel(squareSource, "square")
 	if got, err := plain.CompileWorkGroupSize(f.device); err != nil || got != [3]int{} {
@@ -522,9 +519,6 @@ func TestLaunch(t *testing.T) {
 	f.ok(f.queue.LaunchNDRange(k, 1, [3]int{1}, [3]int{1}))
 	f.ok(f.queue.Flush())
 	f.ok(f.queue.Finish())
-	if f.queue.Device() != f.device {
-		t.Error("the queue is for another device")
-	}
 }
 
 func TestBuildErrors(t *testing.T) {
@@ -825,7 +819,6 @@ func TestOldLibrary(t *testing.T) {
 	unsupported := f.refuse(cl.ErrUnsupported)
 	unsupported(f.CreateUserEvent())
 	unsupported(f.queue.EnqueueFillBuffer(m, unsafe.Pointer(&pattern), 4, 0, 4, nil))
-	unsupported(f.queue.EnqueueFillImage(m, unsafe.Pointer(&pattern), [3]int{}, [3]int{1, 1, 1}, nil))
 	unsupported(f.queue.EnqueueMarkerWithWaitList(nil))
 	unsupported(f.queue.EnqueueBarrierWithWaitList(nil))
 	_, err1 := k.ArgName(0)

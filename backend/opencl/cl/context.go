@@ -60,17 +60,12 @@ func (ctx *Context) handle() *handle {
 
 // use runs call with the context's handle.
 func (ctx *Context) use(call func(id capi.Context) error) error {
-	h := ctx.handle()
-	if !h.acquire() {
-		return ErrInvalidContext
-	}
-	defer h.drop()
-	return call(capi.Context(h.id))
+	return use(ctx.handle(), ErrInvalidContext, call)
 }
 
 // CreateCommandQueue makes a queue for one of the context's devices.
 func (ctx *Context) CreateCommandQueue(device *Device, properties CommandQueueProperty) (*CommandQueue, error) {
-	q := &CommandQueue{device: device, transfers: new(transferList)}
+	q := &CommandQueue{transfers: new(transferList)}
 	err := ctx.use(func(c capi.Context) error {
 		var status int32
 		id := api().CreateCommandQueue(c, device.nullableID(), uint64(properties), &status)

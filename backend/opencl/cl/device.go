@@ -30,25 +30,17 @@ func GetDevices(platform *Platform, deviceType DeviceType) ([]*Device, error) {
 	if platform != nil {
 		id = platform.id
 	}
-	var n uint32
-	if err := toError(api().GetDeviceIDs(id, uint64(deviceType), 0, nil, &n)); err != nil {
-		return nil, err
+	ids, err := listAll(func(n uint32, list *capi.Device, num *uint32) int32 {
+		return api().GetDeviceIDs(id, uint64(deviceType), n, list, num)
+	})
+	if err == nil && len(ids) == 0 {
+		err = ErrDeviceNotFound
 	}
-	if n == 0 {
-		return nil, ErrDeviceNotFound
+	var devices []*Device
+	for _, id := range ids {
+		devices = append(devices, &Device{id})
 	}
-	ids, err := listOf[capi.Device](n)
-	if err != nil {
-		return nil, err
-	}
-	if err := toError(api().GetDeviceIDs(id, uint64(deviceType), n, &ids[0], &n)); err != nil {
-		return nil, err
-	}
-	devices := make([]*Device, min(int(n), len(ids)))
-	for i := range devices {
-		devices[i] = &Device{id: ids[i]}
-	}
-	return devices, nil
+	return devices, err
 }
 
 // deviceIDs is the C list of devices, nil for an empty one.
@@ -112,25 +104,16 @@ func (d *Device) text(param uint32) string {
 	return s
 }
 
-func (d *Device) uint(param uint32) int {
-	v, _ := d.GetInfoUint(param)
-	return int(v)
-}
-
-func (d *Device) size(param uint32) int {
-	v, _ := d.GetInfoSize(param)
+// value is a property, the zero value where the driver does not know it.
+func value[T any](d *Device, param uint32) T {
+	v, _ := infoValue[T](d.info(param))
 	return v
 }
 
-func (d *Device) ulong(param uint32) int64 {
-	v, _ := d.GetInfoUlong(param)
-	return v
-}
-
-func (d *Device) bool(param uint32) bool {
-	v, _ := d.GetInfoBool(param)
-	return v
-}
+func (d *Device) uint(param uint32) int    { return int(value[uint32](d, param)) }
+func (d *Device) size(param uint32) int    { return int(value[uintptr](d, param)) }
+func (d *Device) ulong(param uint32) int64 { return int64(value[uint64](d, param)) }
+func (d *Device) bool(param uint32) bool   { return value[uint32](d, param) != 0 }
 
 // Name is the device's name.
 func (d *Device) Name() string { return d.text(0x102B) }
@@ -327,24 +310,12 @@ func (d *Device) MaxWorkItemSizes() []int {
 
 // ParentDevice is the device that this one is a part of, nil for a whole device.
 func (d *Device) ParentDevice() *Device {
-	id, err := infoValue[capi.Device](d.info(0x1042))
-	if err != nil || id == 0 {
+	id := value[capi.Device](d, 0x1042)
+	if id == 0 {
 		return nil
 	}
-	return &Device{id: id}
+	return &Device{id}
 }
-
-// Platform is the platform that the device belongs to, nil where the driver does not tell.
-func (d *Device) Platform() *Platform {
-	id, err := infoValue[capi.Platform](d.info(0x1031))
-	if err != nil || id == 0 {
-		return nil
-	}
-	return &Platform{id: id}
-}
-
-// VendorID is the vendor's number, for many the PCI one.
-func (d *Device) VendorID() int { return d.uint(0x1001) }
 
 // HasExtension tells whether the device has the extension of that name.
 func (d *Device) HasExtension(name string) bool {

@@ -29,12 +29,11 @@
 //   - Load, Code, CodeName, ErrNoPlatform.
 //   - Context.CreateProgramWithBinary, Program.Binaries, Program.BuildLog.
 //   - MemObject.CreateSubBuffer, MemObject.Size.
-//   - Kernel: Name, CompileWorkGroupSize, LocalMemSize, PrivateMemSize, ArgTypeName,
-//     ArgIsGlobalPointer; SetArgMem and SetArgScalar, which allocate nothing; SetArg of float64.
+//   - Kernel: CompileWorkGroupSize, LocalMemSize, ArgTypeName, ArgIsGlobalPointer; SetArgMem and
+//     SetArgScalar, which allocate nothing; SetArg of float64.
 //   - CommandQueue: LaunchNDRange, which allocates nothing; EnqueueReadBufferPinned and
-//     EnqueueWriteBufferPinned; EnqueueCopyImage, EnqueueFillImage, EnqueueCopyImageToBuffer,
-//     EnqueueCopyBufferToImage; Device.
-//   - Device: SingleFPConfig, Platform, VendorID, HasExtension, BoardName.
+//     EnqueueWriteBufferPinned.
+//   - Device: SingleFPConfig, HasExtension, BoardName, ComputeCapability.
 //   - Event.Status, CommandExecStatus, and String methods of more of the types.
 //   - MappedMemObject.Size and ByteSlice of a mapped image.
 //

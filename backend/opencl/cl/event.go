@@ -28,12 +28,7 @@ func (e *Event) handle() *handle {
 }
 
 func (e *Event) use(call func(id capi.Event) error) error {
-	h := e.handle()
-	if !h.acquire() {
-		return ErrInvalidEvent
-	}
-	defer h.drop()
-	return call(capi.Event(h.id))
+	return use(e.handle(), ErrInvalidEvent, call)
 }
 
 // GetEventProfilingInfo is the device's time of a moment of the command in nanoseconds. It needs a

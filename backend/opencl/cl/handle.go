@@ -70,6 +70,15 @@ func (h *handle) release() {
 	}
 }
 
+// use runs call with the object of h, which is invalid where it was released or never created.
+func use[ID ~uintptr](h *handle, invalid error, call func(id ID) error) error {
+	if !h.acquire() {
+		return invalid
+	}
+	defer h.drop()
+	return call(ID(h.id))
+}
+
 // A hold is a list of acquired handles: the objects that one C call uses.
 type hold []*handle
 

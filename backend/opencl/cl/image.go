@@ -100,23 +100,13 @@ func product(a, b int) (int, bool) {
 func (ctx *Context) GetSupportedImageFormats(flags MemFlag, imageType MemObjectType) ([]ImageFormat, error) {
 	var formats []ImageFormat
 	err := ctx.use(func(c capi.Context) error {
-		var n uint32
-		if err := toError(api().GetSupportedImageFormats(c, uint64(flags), uint32(imageType), 0, nil,
-			&n)); err != nil || n == 0 {
-			return err
-		}
-		list, err := listOf[capi.ImageFormat](n)
-		if err != nil {
-			return err
-		}
-		if err := toError(api().GetSupportedImageFormats(c, uint64(flags), uint32(imageType), n, &list[0],
-			&n)); err != nil {
-			return err
-		}
+		list, err := listAll(func(n uint32, list *capi.ImageFormat, num *uint32) int32 {
+			return api().GetSupportedImageFormats(c, uint64(flags), uint32(imageType), n, list, num)
+		})
 		for _, f := range list {
 			formats = append(formats, ImageFormat{ChannelOrder(f.Order), ChannelDataType(f.DataType)})
 		}
-		return nil
+		return err
 	})
 	return formats, err
 }
@@ -283,66 +273,6 @@ func (q *CommandQueue) EnqueueWriteImage(image *MemObject, blocking bool, origin
 	return q.transfer(image, blocking, host, eventWaitList, func(c *command) int32 {
 		return c.EnqueueWriteImage(c.q, image.id(), clBool(blocking), sizes3(origin), sizes3(region),
 			uintptr(rowPitch), uintptr(slicePitch), host, c.n, c.wait, c.ev)
-	})
-}
-
-// EnqueueCopyImage copies a region between two images of one format.
-func (q *CommandQueue) EnqueueCopyImage(srcImage, dstImage *MemObject, srcOrigin, dstOrigin, region [3]int,
-	eventWaitList []*Event,
-) (*Event, error) {
-	if err := validRange(slices.Concat(srcOrigin[:], dstOrigin[:], region[:])...); err != nil {
-		return nil, err
-	}
-	return q.enqueue(eventWaitList, []*MemObject{srcImage, dstImage}, func(c *command) int32 {
-		return c.EnqueueCopyImage(c.q, srcImage.id(), dstImage.id(), sizes3(srcOrigin), sizes3(dstOrigin),
-			sizes3(region),
-			c.n, c.wait, c.ev)
-	})
-}
-
-// EnqueueFillImage fills a region with a colour: the address of four float32, int32 or uint32, as
-// suits the image's format.
-func (q *CommandQueue) EnqueueFillImage(image *MemObject, color unsafe.Pointer, origin, region [3]int,
-	eventWaitList []*Event,
-) (*Event, error) {
-	if api() != nil && api().EnqueueFillImage == nil {
-		return nil, ErrUnsupported
-	}
-	if err := validRange(slices.Concat(origin[:], region[:])...); err != nil {
-		return nil, err
-	}
-	return q.enqueue(eventWaitList, []*MemObject{image}, func(c *command) int32 {
-		return c.EnqueueFillImage(c.q, image.id(), color, sizes3(origin), sizes3(region), c.n, c.wait, c.ev)
-	})
-}
-
-// EnqueueCopyImageToBuffer copies a region of an image to offset dstOffset of a buffer, without
-// gaps.
-func (q *CommandQueue) EnqueueCopyImageToBuffer(srcImage, dstBuffer *MemObject, srcOrigin, region [3]int, dstOffset int,
-	eventWaitList []*Event,
-) (*Event, error) {
-	if err := validRange(slices.Concat(srcOrigin[:], region[:], []int{dstOffset})...); err != nil {
-		return nil, err
-	}
-	return q.enqueue(eventWaitList, []*MemObject{srcImage, dstBuffer}, func(c *command) int32 {
-		return c.EnqueueCopyImageToBuffer(c.q, srcImage.id(), dstBuffer.id(), sizes3(srcOrigin), sizes3(region),
-			uintptr(dstOffset),
-			c.n, c.wait, c.ev)
-	})
-}
-
-// EnqueueCopyBufferToImage copies from offset srcOffset of a buffer, without gaps, to a region of
-// an image.
-func (q *CommandQueue) EnqueueCopyBufferToImage(srcBuffer, dstImage *MemObject, srcOffset int, dstOrigin, region [3]int,
-	eventWaitList []*Event,
-) (*Event, error) {
-	if err := validRange(slices.Concat(dstOrigin[:], region[:], []int{srcOffset})...); err != nil {
-		return nil, err
-	}
-	return q.enqueue(eventWaitList, []*MemObject{srcBuffer, dstImage}, func(c *command) int32 {
-		return c.EnqueueCopyBufferToImage(c.q, srcBuffer.id(), dstImage.id(), uintptr(srcOffset), sizes3(dstOrigin),
-			sizes3(region),
-			c.n, c.wait, c.ev)
 	})
 }
 

@@ -13,8 +13,7 @@ import (
 // Its methods may be called from many goroutines, but arguments belong to the kernel, not to a
 // launch: goroutines that set arguments and launch need a lock around both, or a kernel each.
 type Kernel struct {
-	h    *handle
-	name string
+	h *handle
 
 	mu      sync.Mutex
 	mems    []*MemObject // the memory objects among the arguments: C does not keep them
@@ -44,9 +43,6 @@ func (k *Kernel) handle() *handle {
 	}
 	return k.h
 }
-
-// Name is the name that the kernel was created with.
-func (k *Kernel) Name() string { return k.name }
 
 // SetArgs sets all arguments, as SetArg does.
 func (k *Kernel) SetArgs(args ...interface{}) error {
@@ -265,12 +261,6 @@ func (k *Kernel) CompileWorkGroupSize(device *Device) ([3]int, error) {
 // arguments set so far.
 func (k *Kernel) LocalMemSize(device *Device) (int64, error) {
 	n, err := kernelInfo[uint64](k, k.workGroupInfo(device, 0x11B2))
-	return int64(n), err
-}
-
-// PrivateMemSize is the private memory in bytes that the kernel uses at least for a work-item.
-func (k *Kernel) PrivateMemSize(device *Device) (int64, error) {
-	n, err := kernelInfo[uint64](k, k.workGroupInfo(device, 0x11B4))
 	return int64(n), err
 }
 

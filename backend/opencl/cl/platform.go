@@ -19,25 +19,15 @@ func GetPlatforms() ([]*Platform, error) {
 		return nil, err
 	}
 	defer dl.KeepSignals()()
-	var n uint32
-	if err := toError(api().GetPlatformIDs(0, nil, &n)); err != nil {
-		return nil, err
+	ids, err := listAll(api().GetPlatformIDs)
+	if err == nil && len(ids) == 0 {
+		err = ErrNoPlatform
 	}
-	if n == 0 {
-		return nil, ErrNoPlatform
+	var platforms []*Platform
+	for _, id := range ids {
+		platforms = append(platforms, &Platform{id})
 	}
-	ids, err := listOf[capi.Platform](n)
-	if err != nil {
-		return nil, err
-	}
-	if err := toError(api().GetPlatformIDs(n, &ids[0], &n)); err != nil {
-		return nil, err
-	}
-	platforms := make([]*Platform, min(int(n), len(ids)))
-	for i := range platforms {
-		platforms[i] = &Platform{id: ids[i]}
-	}
-	return platforms, nil
+	return platforms, err
 }
 
 // GetDevices lists the platform's devices of a kind. A platform without any gives
@@ -48,12 +38,9 @@ func (p *Platform) GetDevices(deviceType DeviceType) ([]*Device, error) {
 
 // text is a property of the platform, "" where the platform does not tell.
 func (p *Platform) text(param uint32) string {
-	s, err := infoString(func(size uintptr, value unsafe.Pointer, sizeRet *uintptr) int32 {
+	s, _ := infoString(func(size uintptr, value unsafe.Pointer, sizeRet *uintptr) int32 {
 		return api().GetPlatformInfo(p.id, param, size, value, sizeRet)
 	})
-	if err != nil {
-		return ""
-	}
 	return s
 }
 

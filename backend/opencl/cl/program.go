@@ -28,12 +28,7 @@ func (p *Program) handle() *handle {
 
 // use runs call with the program's handle.
 func (p *Program) use(call func(id capi.Program) error) error {
-	h := p.handle()
-	if !h.acquire() {
-		return ErrInvalidProgram
-	}
-	defer h.drop()
-	return call(capi.Program(h.id))
+	return use(p.handle(), ErrInvalidProgram, call)
 }
 
 // BuildProgram compiles and links the program for devices, or for all devices of its context where
@@ -158,7 +153,7 @@ func (p *Program) binaries(n int) ([][]byte, error) {
 
 // CreateKernel makes a kernel of the built program.
 func (p *Program) CreateKernel(name string) (*Kernel, error) {
-	k := &Kernel{name: name}
+	k := new(Kernel)
 	err := p.use(func(program capi.Program) error {
 		var status int32
 		id := api().CreateKernel(program, cString(name), &status)

@@ -12,7 +12,6 @@ import (
 // event is. The event must be released by the caller, or else by the garbage collector.
 type CommandQueue struct {
 	h         *handle
-	device    *Device
 	transfers *transferList
 }
 
@@ -25,9 +24,6 @@ func (q *CommandQueue) handle() *handle {
 	}
 	return q.h
 }
-
-// Device is the device that the queue was made for.
-func (q *CommandQueue) Device() *Device { return q.device }
 
 // Finish blocks until all commands of the queue are done.
 func (q *CommandQueue) Finish() error {
@@ -104,6 +100,16 @@ func (q *CommandQueue) transfer(m *MemObject, blocking bool, host unsafe.Pointer
 	return ev, nil
 }
 
+// copyBuffer calls one of C's copies between the host and size bytes at offset of a buffer.
+func (c *command) copyBuffer(
+	f capi.HostCopy, m *MemObject, blocking bool, offset, size int, host unsafe.Pointer,
+) int32 {
+	if offset < 0 || size < 0 {
+		return capi.InvalidValue
+	}
+	return f(c.q, m.id(), clBool(blocking), uintptr(offset), uintptr(size), host, c.n, c.wait, c.ev)
+}
+
 // validRange refuses offsets and sizes that are no C size.
 func validRange(v ...int) error {
 	for _, n := range v {
@@ -120,12 +126,8 @@ func validRange(v ...int) error {
 func (q *CommandQueue) EnqueueReadBuffer(buffer *MemObject, blocking bool, offset, dataSize int, dataPtr unsafe.Pointer,
 	eventWaitList []*Event,
 ) (*Event, error) {
-	if err := validRange(offset, dataSize); err != nil {
-		return nil, err
-	}
 	return q.transfer(buffer, blocking, dataPtr, eventWaitList, func(c *command) int32 {
-		return c.EnqueueReadBuffer(c.q, buffer.id(), clBool(blocking), uintptr(offset), uintptr(dataSize), dataPtr, c.n,
-			c.wait, c.ev)
+		return c.copyBuffer(c.EnqueueReadBuffer, buffer, blocking, offset, dataSize, dataPtr)
 	})
 }
 
@@ -144,12 +146,8 @@ func (q *CommandQueue) EnqueueWriteBuffer(buffer *MemObject, blocking bool, offs
 	dataPtr unsafe.Pointer,
 	eventWaitList []*Event,
 ) (*Event, error) {
-	if err := validRange(offset, dataSize); err != nil {
-		return nil, err
-	}
 	return q.transfer(buffer, blocking, dataPtr, eventWaitList, func(c *command) int32 {
-		return c.EnqueueWriteBuffer(c.q, buffer.id(), clBool(blocking), uintptr(offset), uintptr(dataSize), dataPtr,
-			c.n, c.wait, c.ev)
+		return c.copyBuffer(c.EnqueueWriteBuffer, buffer, blocking, offset, dataSize, dataPtr)
 	})
 }
 
@@ -167,11 +165,8 @@ func (q *CommandQueue) EnqueueWriteBufferFloat32(buffer *MemObject, blocking boo
 func (q *CommandQueue) EnqueueReadBufferPinned(buffer *MemObject, offset, dataSize int, dataPtr unsafe.Pointer,
 	eventWaitList []*Event,
 ) (*Event, error) {
-	if err := validRange(offset, dataSize); err != nil {
-		return nil, err
-	}
 	return q.enqueue(eventWaitList, []*MemObject{buffer}, func(c *command) int32 {
-		return c.EnqueueReadBuffer(c.q, buffer.id(), 0, uintptr(offset), uintptr(dataSize), dataPtr, c.n, c.wait, c.ev)
+		return c.copyBuffer(c.EnqueueReadBuffer, buffer, false, offset, dataSize, dataPtr)
 	})
 }
 
@@ -180,11 +175,8 @@ func (q *CommandQueue) EnqueueReadBufferPinned(buffer *MemObject, offset, dataSi
 func (q *CommandQueue) EnqueueWriteBufferPinned(buffer *MemObject, offset, dataSize int, dataPtr unsafe.Pointer,
 	eventWaitList []*Event,
 ) (*Event, error) {
-	if err := validRange(offset, dataSize); err != nil {
-		return nil, err
-	}
 	return q.enqueue(eventWaitList, []*MemObject{buffer}, func(c *command) int32 {
-		return c.EnqueueWriteBuffer(c.q, buffer.id(), 0, uintptr(offset), uintptr(dataSize), dataPtr, c.n, c.wait, c.ev)
+		return c.copyBuffer(c.EnqueueWriteBuffer, buffer, false, offset, dataSize, dataPtr)
 	})
 }
 

@@ -37,13 +37,8 @@ type NVRTC struct {
 	GetPTX     func(p Program, ptx *byte) int32  `sym:"nvrtcGetPTX"`
 }
 
-// NVRTC's status codes that code compares with.
-const (
-	NVRTCOutOfMemory   int32 = 1
-	NVRTCInvalidInput  int32 = 3
-	NVRTCInvalidOption int32 = 5
-	NVRTCCompilation   int32 = 6
-)
+// NVRTCOutOfMemory is NVRTC's status code of a lack of memory.
+const NVRTCOutOfMemory int32 = 1
 
 var nvrtcNames = []string{
 	"NVRTC_SUCCESS", "NVRTC_ERROR_OUT_OF_MEMORY", "NVRTC_ERROR_PROGRAM_CREATION_FAILURE", "NVRTC_ERROR_INVALID_INPUT",

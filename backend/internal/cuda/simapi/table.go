@@ -1,7 +1,6 @@
 package simapi
 
 import (
-	"context"
 	"errors"
 	"os"
 	"sync"
@@ -29,20 +28,19 @@ const (
 
 // attribute is an attribute of the device; 0 for those that the driver does not ask for.
 func (s *device) attribute(a int32) int32 {
-	c := s.config
 	return map[int32]int32{
-		capi.AttributeMaxThreadsPerBlock: int32(c.MaxThreads),
-		capi.AttributeMaxBlockDimX:       int32(c.MaxBlock[0]),
-		capi.AttributeMaxBlockDimX + 1:   int32(c.MaxBlock[1]),
-		capi.AttributeMaxBlockDimX + 2:   int32(c.MaxBlock[2]),
-		capi.AttributeMaxGridDimX:        int32(c.MaxGrid[0]),
-		capi.AttributeMaxGridDimX + 1:    int32(c.MaxGrid[1]),
-		capi.AttributeMaxGridDimX + 2:    int32(c.MaxGrid[2]),
-		capi.AttributeMaxSharedPerBlock:  int32(c.SharedMemory),
-		capi.AttributeMultiprocessors:    int32(c.Multiprocessors),
+		capi.AttributeMaxThreadsPerBlock: ptxsim.MaxThreads,
+		capi.AttributeMaxBlockDimX:       int32(ptxsim.MaxBlock[0]),
+		capi.AttributeMaxBlockDimX + 1:   int32(ptxsim.MaxBlock[1]),
+		capi.AttributeMaxBlockDimX + 2:   int32(ptxsim.MaxBlock[2]),
+		capi.AttributeMaxGridDimX:        int32(ptxsim.MaxGrid[0]),
+		capi.AttributeMaxGridDimX + 1:    int32(ptxsim.MaxGrid[1]),
+		capi.AttributeMaxGridDimX + 2:    int32(ptxsim.MaxGrid[2]),
+		capi.AttributeMaxSharedPerBlock:  ptxsim.SharedMemory,
+		capi.AttributeMultiprocessors:    ptxsim.Multiprocessors,
 		capi.AttributeCanMapHostMemory:   1,
-		capi.AttributeComputeMajor:       int32(c.Arch / 10),
-		capi.AttributeComputeMinor:       int32(c.Arch % 10),
+		capi.AttributeComputeMajor:       int32(s.config.Arch / 10),
+		capi.AttributeComputeMinor:       int32(s.config.Arch % 10),
 		capi.AttributeMemoryPools:        1,
 	}[a]
 }
@@ -314,7 +312,7 @@ func (s *device) addModules(t *capi.Table) {
 		})
 	}
 	t.FuncGetAttribute = func(value *int32, a int32, f capi.Function) int32 {
-		return s.in(func(d *ptxsim.Device) int32 {
+		return s.in(func(*ptxsim.Device) int32 {
 			fn := s.kernels[f].fn
 			if fn == nil {
 				return capi.InvalidHandle
@@ -322,7 +320,7 @@ func (s *device) addModules(t *capi.Table) {
 			if a != capi.FuncMaxThreadsPerBlock {
 				return capi.InvalidValue
 			}
-			*value = int32(d.Config().MaxThreads)
+			*value = ptxsim.MaxThreads
 			if n := fn.MaxNTID; n[0] > 0 {
 				*value = min(*value, int32(n[0]*n[1]*n[2]))
 			}
@@ -368,6 +366,6 @@ func (s *device) launch(f capi.Function, gridX, gridY, gridZ, blockX, blockY, bl
 	}
 	grid, block := [3]int{int(gridX), int(gridY), int(gridZ)}, [3]int{int(blockX), int(blockY), int(blockZ)}
 	return s.queued(stream, func(d *ptxsim.Device) error {
-		return d.Launch(context.Background(), fn, grid, block, int(shared), packed)
+		return d.Launch(fn, grid, block, int(shared), packed)
 	})
 }

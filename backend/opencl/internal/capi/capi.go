@@ -50,6 +50,14 @@ type BufferRegion struct{ Origin, Size uintptr }
 // Info is one of the clGet...Info functions: the value of a parameter, its size, or both.
 type Info[Handle ~uintptr] func(h Handle, param uint32, size uintptr, value unsafe.Pointer, sizeRet *uintptr) int32
 
+// HostCopy is clEnqueueReadBuffer or clEnqueueWriteBuffer.
+type HostCopy func(q Queue, m Mem, blocking uint32, off, size uintptr, host unsafe.Pointer, n uint32,
+	wait, ev *Event) int32
+
+// HostImageCopy is clEnqueueReadImage or clEnqueueWriteImage.
+type HostImageCopy func(q Queue, m Mem, blocking uint32, origin, region *[3]uintptr, rowPitch, slicePitch uintptr,
+	host unsafe.Pointer, n uint32, wait, ev *Event) int32
+
 // Table holds the C functions. A function that a library older than OpenCL 1.2 may lack is nil
 // where it is missing.
 //
@@ -108,27 +116,15 @@ type Table struct {
 	SetUserEventStatus    func(e Event, status int32) int32    `sym:"clSetUserEventStatus" dl:"optional"`
 	ReleaseEvent          func(e Event) int32                  `sym:"clReleaseEvent"`
 
-	EnqueueReadBuffer func(q Queue, m Mem, blocking uint32, off, size uintptr, host unsafe.Pointer, n uint32,
-		wait, ev *Event) int32 `sym:"clEnqueueReadBuffer"`
-	EnqueueWriteBuffer func(q Queue, m Mem, blocking uint32, off, size uintptr, host unsafe.Pointer, n uint32,
-		wait, ev *Event) int32 `sym:"clEnqueueWriteBuffer"`
-	EnqueueCopyBuffer func(q Queue, src, dst Mem, srcOff, dstOff, size uintptr, n uint32,
+	EnqueueReadBuffer  HostCopy `sym:"clEnqueueReadBuffer"`
+	EnqueueWriteBuffer HostCopy `sym:"clEnqueueWriteBuffer"`
+	EnqueueCopyBuffer  func(q Queue, src, dst Mem, srcOff, dstOff, size uintptr, n uint32,
 		wait, ev *Event) int32 `sym:"clEnqueueCopyBuffer"`
 	EnqueueFillBuffer func(q Queue, m Mem, pattern unsafe.Pointer, patternSize, off, size uintptr, n uint32,
 		wait, ev *Event) int32 `sym:"clEnqueueFillBuffer" dl:"optional"`
-	EnqueueReadImage func(q Queue, m Mem, blocking uint32, origin, region *[3]uintptr, rowPitch, slicePitch uintptr,
-		host unsafe.Pointer, n uint32, wait, ev *Event) int32 `sym:"clEnqueueReadImage"`
-	EnqueueWriteImage func(q Queue, m Mem, blocking uint32, origin, region *[3]uintptr, rowPitch, slicePitch uintptr,
-		host unsafe.Pointer, n uint32, wait, ev *Event) int32 `sym:"clEnqueueWriteImage"`
-	EnqueueCopyImage func(q Queue, src, dst Mem, srcOrigin, dstOrigin, region *[3]uintptr, n uint32,
-		wait, ev *Event) int32 `sym:"clEnqueueCopyImage"`
-	EnqueueFillImage func(q Queue, m Mem, color unsafe.Pointer, origin, region *[3]uintptr, n uint32,
-		wait, ev *Event) int32 `sym:"clEnqueueFillImage" dl:"optional"`
-	EnqueueCopyImageToBuffer func(q Queue, src, dst Mem, origin, region *[3]uintptr, dstOff uintptr, n uint32,
-		wait, ev *Event) int32 `sym:"clEnqueueCopyImageToBuffer"`
-	EnqueueCopyBufferToImage func(q Queue, src, dst Mem, srcOff uintptr, origin, region *[3]uintptr, n uint32,
-		wait, ev *Event) int32 `sym:"clEnqueueCopyBufferToImage"`
-	EnqueueMapBuffer func(q Queue, m Mem, blocking uint32, flags uint64, off, size uintptr, n uint32, wait, ev *Event,
+	EnqueueReadImage  HostImageCopy `sym:"clEnqueueReadImage"`
+	EnqueueWriteImage HostImageCopy `sym:"clEnqueueWriteImage"`
+	EnqueueMapBuffer  func(q Queue, m Mem, blocking uint32, flags uint64, off, size uintptr, n uint32, wait, ev *Event,
 		status *int32) unsafe.Pointer `sym:"clEnqueueMapBuffer"`
 	EnqueueMapImage func(q Queue, m Mem, blocking uint32, flags uint64, origin, region *[3]uintptr, rowPitch,
 		slicePitch *uintptr,
