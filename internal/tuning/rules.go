@@ -34,15 +34,9 @@ type rule[P any] struct {
 	Params []P    `json:"params"`         // from large tiles to small ones
 
 	// Cycles of a step of k on a multiprocessor that works on one tile, on two, and so on to as
-	// many as it holds, for each of Params: modelled from the machine code for sm_90, and more
-	// roughly for gfx90a, not measured. Those of NVIDIA's matrix instructions are an H200's times,
-	// in proportion to the others' there; those of AMD's are modelled, from 256 operations a cycle,
-	// with a wait for local memory in each step where a tile is alone. Those of m16n8k32 are
-	// modelled, too: 2048 products of bytes a cycle, ten of them for one of int32, as sm_80 and
-	// sm_90 do, which alone are offered it for int32; 38 bytes a cycle from the L2 cache; and,
-	// where a tile is alone, 800 cycles until what was asked for is there. Those of mfma_i32_16x16
-	// are modelled as AMD's others are, from 512 products of bytes a cycle of a compute unit, on
-	// gfx94 2048, which is more than its local memory feeds tiles of 64x64 with.
+	// many as it holds, for each of Params: modelled from the machine code for sm_90, and for
+	// matrix instructions an H200's times, in proportion to the others' there. What nobody has
+	// measured or can, as on AMD's GPUs, has none, and is one rule for all of an architecture.
 	// A rule without them offers the largest tiles that keep the device busy.
 	Cycles [][]float64 `json:"cycles,omitempty"`
 }
