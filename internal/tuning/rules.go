@@ -66,9 +66,6 @@ func mustParse(data []byte) *shipped {
 	return s
 }
 
-// maxLevel is the highest level.
-const maxLevel = 4
-
 // level is how closely a rule matches a device: 4 by its name, 3 by its architecture, 2 by its
 // vendor, 1 by nothing in particular, 0 not at all.
 func (m *match) level(info *backend.Info, t element.Type) int {
@@ -79,7 +76,7 @@ func (m *match) level(info *backend.Info, t element.Type) int {
 	case !has(info.Name, m.Device) || !has(info.Arch, m.Arch) || !has(info.Vendor, m.Vendor):
 		return 0
 	case m.Device != "":
-		return maxLevel
+		return 4
 	case m.Arch != "":
 		return 3
 	case m.Vendor != "":
@@ -118,24 +115,26 @@ type params interface {
 // Of rules that have cycles those come with the parameters.
 func closest[P params](rules []rule[P], info *backend.Info, t element.Type, thin string, n int,
 ) (list []P, cycles [][]float64) {
-	for level := maxLevel; level > 0; level-- {
-		for i := range rules {
-			if r := &rules[i]; r.Thin != thin || n > r.UpTo || r.level(info, t) != level {
+	best := 0
+	for _, r := range rules {
+		level := r.level(info, t)
+		if r.Thin != thin || n > r.UpTo || level <= best {
+			continue
+		}
+		var fit []P
+		var theirs [][]float64
+		for i, p := range r.Params {
+			if !p.Runs(info, t) {
 				continue
 			}
-			for j, p := range rules[i].Params {
-				if !p.Runs(info, t) {
-					continue
-				}
-				list = append(list, p)
-				if rules[i].Cycles != nil {
-					cycles = append(cycles, rules[i].Cycles[j])
-				}
-			}
-			if list != nil {
-				return list, cycles
+			fit = append(fit, p)
+			if r.Cycles != nil {
+				theirs = append(theirs, r.Cycles[i])
 			}
 		}
+		if fit != nil {
+			list, cycles, best = fit, theirs, level
+		}
 	}
-	return nil, nil
+	return list, cycles
 }
