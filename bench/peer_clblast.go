@@ -38,50 +38,75 @@ type clblastTable struct {
 		c, cOff, ldc uintptr, queue *uintptr, event uintptr) int32 `sym:"CLBlastDgemm"`
 }
 
-// clblast is CLBlast on one device.
-type clblast struct {
-	cl         clTable
-	blas       clblastTable
-	ctx, queue uintptr
-}
-
-func newCLBlast(device backend.Info) (*clblast, error) {
+// newCLBlast opens CLBlast on one device.
+func newCLBlast(device backend.Info) (*foreign, error) {
 	if runtime.GOOS != "linux" {
 		return nil, fmt.Errorf("not looked for on %s", runtime.GOOS)
 	}
-	l := new(clblast)
-	if err := bind([]string{"libclblast.so.1"}, &l.blas, []string{"libOpenCL.so.1"}, &l.cl); err != nil {
+	var cl clTable
+	var blas clblastTable
+	if err := bind([]string{"libclblast.so.1"}, &blas, []string{"libOpenCL.so.1"}, &cl); err != nil {
 		return nil, err
 	}
-	id, err := l.find(device)
+	id, err := cl.find(device)
 	if err != nil {
 		return nil, err
 	}
 	var code int32
-	if l.ctx = l.cl.CreateContext(nil, 1, &id, 0, 0, &code); code != 0 {
+	ctx := cl.CreateContext(nil, 1, &id, 0, 0, &code)
+	if code != 0 {
 		return nil, status("clCreateContext", code)
 	}
-	if l.queue = l.cl.CreateQueue(l.ctx, id, 0, &code); code != 0 {
-		l.cl.ReleaseCtx(l.ctx)
+	queue := cl.CreateQueue(ctx, id, 0, &code)
+	if code != 0 {
+		cl.ReleaseCtx(ctx)
 		return nil, status("clCreateCommandQueue", code)
 	}
-	return l, nil
+	return &foreign{
+		detail: "libclblast.so.1, its own parameters for the device",
+		within: func(f func() error) error { return f() },
+		alloc: func(bytes int) (uintptr, error) {
+			const readWrite = 1
+			var code int32
+			b := cl.CreateBuffer(ctx, readWrite, uintptr(bytes), nil, &code)
+			return b, status("clCreateBuffer", code)
+		},
+		free: func(at uintptr) { cl.ReleaseBuffer(at) },
+		write: func(at uintptr, mem []byte) error {
+			return status("clEnqueueWriteBuffer", cl.Write(queue, at, 1, 0, uintptr(len(mem)), address(mem), 0, 0, 0))
+		},
+		read: func(at uintptr, mem []byte) error {
+			return status("clEnqueueReadBuffer", cl.Read(queue, at, 1, 0, uintptr(len(mem)), address(mem), 0, 0, 0))
+		},
+		gemm:  func(g *gemm, a, b, c uintptr) error { return status("CLBlast", blas.gemm(g, a, b, c, &queue)) },
+		wait:  func() error { return status("clFinish", cl.Finish(queue)) },
+		close: func() { cl.ReleaseQueue(queue); cl.ReleaseCtx(ctx) },
+	}, nil
+}
+
+func (t *clblastTable) gemm(g *gemm, a, b, c uintptr, queue *uintptr) int32 {
+	const order, trans = cblasRowMajor, cblasNoTrans
+	m, n, k := uintptr(g.m), uintptr(g.n), uintptr(g.k)
+	if g.typ == element.Float32 {
+		return t.Sgemm(order, trans, trans, m, n, k, 1, a, 0, k, b, 0, n, 0, c, 0, n, queue, 0)
+	}
+	return t.Dgemm(order, trans, trans, m, n, k, 1, a, 0, k, b, 0, n, 0, c, 0, n, queue, 0)
 }
 
 // find is the device that the session runs on: the one at its index, if it has its name.
-func (l *clblast) find(device backend.Info) (uintptr, error) {
+func (cl *clTable) find(device backend.Info) (uintptr, error) {
 	const allDevices, deviceName = 0xFFFFFFFF, 0x102B
 	var all []uintptr
-	for _, p := range idList(l.cl.Platforms) {
+	for _, p := range idList(cl.Platforms) {
 		all = append(all, idList(func(n uint32, list *uintptr, found *uint32) int32 {
-			return l.cl.Devices(p, allDevices, n, list, found)
+			return cl.Devices(p, allDevices, n, list, found)
 		})...)
 	}
 	if device.Index >= len(all) {
 		return 0, fmt.Errorf("OpenCL lists no device %d", device.Index)
 	}
 	var name [1024]byte
-	code := l.cl.DeviceInfo(all[device.Index], deviceName, uintptr(len(name)), &name[0], nil)
+	code := cl.DeviceInfo(all[device.Index], deviceName, uintptr(len(name)), &name[0], nil)
 	text, _, _ := strings.Cut(string(name[:]), "\x00")
 	if code != 0 || strings.TrimSpace(text) != strings.TrimSpace(device.Name) {
 		return 0, fmt.Errorf("device %d is %s, not %s", device.Index, text, device.Name)
@@ -96,46 +121,6 @@ func idList(get func(n uint32, list *uintptr, found *uint32) int32) []uintptr {
 		return nil
 	}
 	return list[:min(int(n), len(list))]
-}
-
-func (l *clblast) detail() string { return "libclblast.so.1, its own parameters for the device" }
-
-func (l *clblast) within(f func() error) error { return f() }
-
-func (l *clblast) alloc(bytes int) (uintptr, error) {
-	const readWrite = 1
-	var code int32
-	b := l.cl.CreateBuffer(l.ctx, readWrite, uintptr(bytes), nil, &code)
-	return b, status("clCreateBuffer", code)
-}
-
-func (l *clblast) free(at uintptr) { l.cl.ReleaseBuffer(at) }
-
-func (l *clblast) write(at uintptr, data []byte) error {
-	return status("clEnqueueWriteBuffer", l.cl.Write(l.queue, at, 1, 0, uintptr(len(data)), address(data), 0, 0, 0))
-}
-
-func (l *clblast) read(data []byte, at uintptr) error {
-	return status("clEnqueueReadBuffer", l.cl.Read(l.queue, at, 1, 0, uintptr(len(data)), address(data), 0, 0, 0))
-}
-
-func (l *clblast) gemm(g *gemm, a, b, c uintptr) error {
-	const order, trans = cblasRowMajor, cblasNoTrans
-	m, n, k := uintptr(g.m), uintptr(g.n), uintptr(g.k)
-	var code int32
-	if g.typ == element.Float32 {
-		code = l.blas.Sgemm(order, trans, trans, m, n, k, 1, a, 0, k, b, 0, n, 0, c, 0, n, &l.queue, 0)
-	} else {
-		code = l.blas.Dgemm(order, trans, trans, m, n, k, 1, a, 0, k, b, 0, n, 0, c, 0, n, &l.queue, 0)
-	}
-	return status("CLBlast", code)
-}
-
-func (l *clblast) wait() error { return status("clFinish", l.cl.Finish(l.queue)) }
-
-func (l *clblast) close() {
-	l.cl.ReleaseQueue(l.queue)
-	l.cl.ReleaseCtx(l.ctx)
 }
 
 func address(s []byte) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(s)) }

@@ -38,86 +38,75 @@ type cublasTable struct {
 		beta *float64, c uintptr, ldc int32) int32 `sym:"cublasDgemm_v2"`
 }
 
-// cublas is cuBLAS on one device. A context belongs to a thread.
-type cublas struct {
-	cuda    cudaTable
-	blas    cublasTable
-	device  int32
-	version int32
-	ctx     uintptr
-	handle  uintptr
-	single  [2]float32 // 0 and 1
-	double  [2]float64
-}
-
-func newCUBLAS(device backend.Info) (*cublas, error) {
+// newCUBLAS opens cuBLAS on one device.
+func newCUBLAS(device backend.Info) (*foreign, error) {
 	driver, names := "libcuda.so.1", []string{"libcublas.so.13", "libcublas.so.12", "libcublas.so.11"}
 	if runtime.GOOS == "windows" {
 		driver, names = "nvcuda.dll", []string{"cublas64_13.dll", "cublas64_12.dll", "cublas64_11.dll"}
 	}
-	l := &cublas{single: [2]float32{0, 1}, double: [2]float64{0, 1}}
-	if err := bind(names, &l.blas, []string{driver}, &l.cuda); err != nil {
+	var cuda cudaTable
+	var blas cublasTable
+	if err := bind(names, &blas, []string{driver}, &cuda); err != nil {
 		return nil, err
 	}
-	if err := cmp.Or(status("cuInit", l.cuda.Init(0)),
-		status("cuDeviceGet", l.cuda.DeviceGet(&l.device, int32(device.Index))),
-		status("cuDevicePrimaryCtxRetain", l.cuda.Retain(&l.ctx, l.device))); err != nil {
+	var number, version int32
+	var ctx, handle uintptr
+	if err := cmp.Or(status("cuInit", cuda.Init(0)),
+		status("cuDeviceGet", cuda.DeviceGet(&number, int32(device.Index))),
+		status("cuDevicePrimaryCtxRetain", cuda.Retain(&ctx, number))); err != nil {
 		return nil, err
 	}
-	err := l.within(func() error {
-		return cmp.Or(status("cublasCreate", l.blas.Create(&l.handle)),
-			status("cublasGetVersion", l.blas.Version(l.handle, &l.version)),
-			status("cublasSetMathMode", l.blas.SetMath(l.handle, 0))) // CUBLAS_DEFAULT_MATH, which has no TF32
+	within := func(f func() error) error { // on a thread that has the context
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		if err := status("cuCtxSetCurrent", cuda.SetCurrent(ctx)); err != nil {
+			return err
+		}
+		return f()
+	}
+	err := within(func() error {
+		return cmp.Or(status("cublasCreate", blas.Create(&handle)),
+			status("cublasGetVersion", blas.Version(handle, &version)),
+			status("cublasSetMathMode", blas.SetMath(handle, 0))) // CUBLAS_DEFAULT_MATH, which has no TF32
 	})
 	if err != nil {
-		l.cuda.Release(l.device)
+		cuda.Release(number)
 		return nil, err
 	}
-	return l, nil
+	return &foreign{
+		detail: fmt.Sprintf("version %d, without TF32", version),
+		within: within,
+		alloc: func(bytes int) (at uintptr, err error) {
+			err = status("cuMemAlloc", cuda.Alloc(&at, uintptr(bytes)))
+			return at, err
+		},
+		free: func(at uintptr) { cuda.Free(at) },
+		write: func(at uintptr, mem []byte) error {
+			return status("cuMemcpyHtoD", cuda.Write(at, address(mem), uintptr(len(mem))))
+		},
+		read: func(at uintptr, mem []byte) error {
+			return status("cuMemcpyDtoH", cuda.Read(address(mem), at, uintptr(len(mem))))
+		},
+		gemm: func(g *gemm, a, b, c uintptr) error { return status("cublasGemm", blas.gemm(handle, g, a, b, c)) },
+		wait: func() error { return status("cuCtxSynchronize", cuda.Synchronize()) },
+		close: func() {
+			within(func() error { return status("cublasDestroy", blas.Destroy(handle)) })
+			cuda.Release(number)
+		},
+	}, nil
 }
 
-func (l *cublas) detail() string { return fmt.Sprintf("version %d, without TF32", l.version) }
-
-// within calls f on a thread that has the context.
-func (l *cublas) within(f func() error) error {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	if err := status("cuCtxSetCurrent", l.cuda.SetCurrent(l.ctx)); err != nil {
-		return err
-	}
-	return f()
-}
-
-func (l *cublas) alloc(bytes int) (at uintptr, err error) {
-	err = status("cuMemAlloc", l.cuda.Alloc(&at, uintptr(bytes)))
-	return at, err
-}
-
-func (l *cublas) free(at uintptr) { l.cuda.Free(at) }
-
-func (l *cublas) write(at uintptr, data []byte) error {
-	return status("cuMemcpyHtoD", l.cuda.Write(at, address(data), uintptr(len(data))))
-}
-
-func (l *cublas) read(data []byte, at uintptr) error {
-	return status("cuMemcpyDtoH", l.cuda.Read(address(data), at, uintptr(len(data))))
-}
+// The scalars of products.
+var (
+	single = [2]float32{0, 1}
+	double = [2]float64{0, 1}
+)
 
 // gemm is row-major C = A*B, which is column-major C' = B'*A'.
-func (l *cublas) gemm(g *gemm, a, b, c uintptr) error {
+func (t *cublasTable) gemm(handle uintptr, g *gemm, a, b, c uintptr) int32 {
 	m, n, k := int32(g.m), int32(g.n), int32(g.k)
-	var code int32
 	if g.typ == element.Float32 {
-		code = l.blas.Sgemm(l.handle, 0, 0, n, m, k, &l.single[1], b, n, a, k, &l.single[0], c, n)
-	} else {
-		code = l.blas.Dgemm(l.handle, 0, 0, n, m, k, &l.double[1], b, n, a, k, &l.double[0], c, n)
+		return t.Sgemm(handle, 0, 0, n, m, k, &single[1], b, n, a, k, &single[0], c, n)
 	}
-	return status("cublasGemm", code)
-}
-
-func (l *cublas) wait() error { return status("cuCtxSynchronize", l.cuda.Synchronize()) }
-
-func (l *cublas) close() {
-	l.within(func() error { return status("cublasDestroy", l.blas.Destroy(l.handle)) })
-	l.cuda.Release(l.device)
+	return t.Dgemm(handle, 0, 0, n, m, k, &double[1], b, n, a, k, &double[0], c, n)
 }

@@ -124,34 +124,34 @@ func gemmOf[T linalg.Element](p *measure.Product[T]) *gemm {
 }
 
 // A foreign is a library with memory of its own on a device. Handles of memory are its own.
-type foreign interface {
-	detail() string
-	within(f func() error) error // every use is within
-	alloc(bytes int) (uintptr, error)
-	free(at uintptr)
-	write(at uintptr, data []byte) error
-	read(data []byte, at uintptr) error
-	gemm(g *gemm, a, b, c uintptr) error // enqueues it
-	wait() error
-	close()
+type foreign struct {
+	detail string
+	within func(f func() error) error // every use is within
+
+	alloc       func(bytes int) (at uintptr, err error)
+	free        func(at uintptr)
+	write, read func(at uintptr, mem []byte) error
+	gemm        func(g *gemm, a, b, c uintptr) error // enqueues it
+	wait        func() error
+	close       func()
 }
 
 // openForeign is a peer of such a library, for float32 and float64.
-func openForeign[F foreign](name string, device backend.Info, open func(device backend.Info) (F, error)) *peer {
+func openForeign(name string, device backend.Info, open func(device backend.Info) (*foreign, error)) *peer {
 	l, err := open(device)
 	if err != nil {
 		return absent(name, err)
 	}
-	return &peer{name: name, detail: l.detail(), close: l.close, contender: func(t *task) (*measure.Contender, error) {
+	return &peer{name: name, detail: l.detail, close: l.close, contender: func(t *task) (*measure.Contender, error) {
 		if t.gemm == nil || t.gemm.typ.Integer() {
 			return nil, nil
 		}
-		return foreignProduct(name, l, t)
+		return l.product(name, t)
 	}}
 }
 
-// foreignProduct copies the operands to the device, and multiplies there.
-func foreignProduct(name string, l foreign, t *task) (*measure.Contender, error) {
+// product copies the operands to the device, and multiplies there.
+func (l *foreign) product(name string, t *task) (*measure.Contender, error) {
 	g := t.gemm
 	var at []uintptr
 	t.free = append(t.free, func() {
@@ -163,30 +163,29 @@ func foreignProduct(name string, l foreign, t *task) (*measure.Contender, error)
 		})
 	})
 	err := l.within(func() error {
-		for _, data := range [][]byte{g.a, g.b, g.c} {
-			x, err := l.alloc(len(data))
+		for _, mem := range [][]byte{g.a, g.b, g.c} {
+			x, err := l.alloc(len(mem))
 			if err != nil {
 				return err
 			}
 			at = append(at, x)
-			if err := l.write(x, data); err != nil {
+			if err := l.write(x, mem); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-	c := t.Contender(name, func(runs int) error {
-		return l.within(func() error {
-			for range runs {
-				if err := l.gemm(g, at[0], at[1], at[2]); err != nil {
-					return err
-				}
+	run := func(runs int) error {
+		for range runs {
+			if err := l.gemm(g, at[0], at[1], at[2]); err != nil {
+				return err
 			}
-			return l.wait()
-		})
-	},
+		}
+		return l.wait()
+	}
+	c := t.Contender(name, func(runs int) error { return l.within(func() error { return run(runs) }) },
 		func() error { return l.within(func() error { return l.write(at[2], g.c) }) },
-		func() error { return l.within(func() error { return l.read(g.c, at[2]) }) })
+		func() error { return l.within(func() error { return l.read(at[2], g.c) }) })
 	c.Queued = true
 	return c, err
 }

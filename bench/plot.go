@@ -112,8 +112,8 @@ func (r *Report) plotRates(group, typ string) (*plot.Plot, error) {
 	p.X.Scale = plot.LogScale{}
 	ticks, lines := []plot.Tick{}, []plotter.XYs{}
 	for i, s := range list {
-		lines = append(lines, s.points)
-		line, points, err := plotter.NewLinePoints(s.points)
+		lines = append(lines, s.XYs)
+		line, points, err := plotter.NewLinePoints(s.XYs)
 		if err != nil {
 			return nil, err
 		}
@@ -126,7 +126,7 @@ func (r *Report) plotRates(group, typ string) (*plot.Plot, error) {
 		points.Shape = shapes[i%len(shapes)]
 		p.Add(bars, line, points)
 		p.Legend.Add(legendName(s.name), line, points)
-		for _, xy := range s.points {
+		for _, xy := range s.XYs {
 			n := int(xy.X)
 			t := plot.Tick{Value: xy.X, Label: fmt.Sprint(n)}
 			if (group != "scaling" || n&(n-1) == 0) && !slices.Contains(ticks, t) {
@@ -149,15 +149,10 @@ func (r *Report) plotRates(group, typ string) (*plot.Plot, error) {
 
 // A series is the rates of one contender, in the order of the rows.
 type series struct {
-	name   string
-	points plotter.XYs
-	spread plotter.YErrors // from the median to the slowest and the fastest sample
+	name string
+	plotter.XYs
+	plotter.YErrors // from the median to the slowest and the fastest sample
 }
-
-// The methods of plotter.NewYErrorBars's argument.
-func (s *series) Len() int                         { return s.points.Len() }
-func (s *series) XY(i int) (x, y float64)          { return s.points.XY(i) }
-func (s *series) YError(i int) (low, high float64) { return s.spread.YError(i) }
 
 // series are those of all contenders with figures in square rows.
 func (r *Report) series(group, name, typ string) (list []*series, unit string) {
@@ -177,8 +172,8 @@ func (r *Report) series(group, name, typ string) (list []*series, unit string) {
 				list = append(list, &series{name: e.Name})
 			}
 			s, rate := list[i], row.rate(e.Median())
-			s.points = append(s.points, plotter.XY{X: float64(row.square()), Y: rate})
-			s.spread = append(s.spread, struct{ Low, High float64 }{
+			s.XYs = append(s.XYs, plotter.XY{X: float64(row.square()), Y: rate})
+			s.YErrors = append(s.YErrors, struct{ Low, High float64 }{
 				rate - row.rate(slices.Max(e.Seconds)), row.rate(slices.Min(e.Seconds)) - rate,
 			})
 		}

@@ -445,32 +445,16 @@ func (c *Case) variants(info *backend.Info, o Options) []variant {
 			}
 			return kernels.MatMul(t, p)
 		}
-		chosen := tuning.ChooseMatMul(info, t, c.M, c.N, c.K)
-		v := []variant{{source: source(chosen), grid: kernels.MatMulGrid(chosen, c.M, c.N)}}
-		for _, p := range matmuls {
-			if p != chosen {
-				v = append(v, variant{
-					params: fmt.Sprintf("%+v", p), source: source(p), grid: kernels.MatMulGrid(p, c.M, c.N),
-				})
-			}
-		}
-		return v
+		return variantsOf(tuning.ChooseMatMul(info, t, c.M, c.N, c.K), matmuls, source,
+			func(p kernels.MatMulParams) backend.Grid { return kernels.MatMulGrid(p, c.M, c.N) })
 	case "matmul_naive":
 		return []variant{{source: kernels.MatMulNaive(t), grid: kernels.NaiveGrid(c.M, c.N)}}
 	case "matmul_tiled":
 		return []variant{{source: kernels.MatMulTiled(t), grid: kernels.TiledGrid(c.M, c.N)}}
 	case "transpose":
-		chosen := tuning.ChooseTranspose(info, t, c.M, c.N)
-		v := []variant{{source: kernels.Transpose(t, chosen), grid: kernels.TransposeGrid(chosen, c.M, c.N)}}
-		for _, p := range transposes {
-			if p != chosen {
-				v = append(v, variant{
-					params: fmt.Sprintf("%+v", p), source: kernels.Transpose(t, p),
-					grid: kernels.TransposeGrid(p, c.M, c.N),
-				})
-			}
-		}
-		return v
+		return variantsOf(tuning.ChooseTranspose(info, t, c.M, c.N), transposes,
+			func(p kernels.TransposeParams) *backend.Source { return kernels.Transpose(t, p) },
+			func(p kernels.TransposeParams) backend.Grid { return kernels.TransposeGrid(p, c.M, c.N) })
 	case "transpose_naive":
 		return []variant{{source: kernels.TransposeNaive(t), grid: kernels.NaiveGrid(c.M, c.N)}}
 	case "transpose_tiled":
@@ -486,6 +470,18 @@ func (c *Case) variants(info *backend.Info, o Options) []variant {
 	}
 	src := row.Source(t)
 	return []variant{{source: src, grid: kernels.MapGrid(info, src.Params, int64(c.M), int64(c.N)), row: row}}
+}
+
+// variantsOf are those of a kernel with the parameters that are chosen, and with others.
+func variantsOf[P comparable](chosen P, others []P, source func(P) *backend.Source, grid func(P) backend.Grid,
+) []variant {
+	list := []variant{{source: source(chosen), grid: grid(chosen)}}
+	for _, p := range others {
+		if p != chosen {
+			list = append(list, variant{params: fmt.Sprintf("%+v", p), source: source(p), grid: grid(p)})
+		}
+	}
+	return list
 }
 
 // A variant is a kernel and the grid that covers the case.

@@ -216,36 +216,16 @@ func packed[T element.Element](rows, cols int, x []T, ld int) matrix[T] {
 func updateOn[T host.Float](c *Case, x *session, k *backend.Kernel, v variant, negate bool, a, b, old matrix[T],
 	to []T, ldc int,
 ) error {
-	var placed []*operandBuffer[T]
-	defer func() {
-		for _, o := range placed {
-			o.buffer.Free()
-		}
-	}()
-	for _, m := range []matrix[T]{a, b, old} {
-		o, err := place(c, x, m, true)
-		if err != nil {
-			return err
-		}
-		placed = append(placed, o)
-	}
 	args := kernels.AddMulArgs[T]
 	if negate {
 		args = kernels.SubMulArgs[T]
 	}
-	if err := x.q.Launch(k, kernels.MatMulGrid(v.product, old.rows, old.cols), args(nil, kernels.Batch{}, old.rows,
-		old.cols, a.cols, placed[0].operand(c), placed[1].operand(c), placed[2].operand(c))...); err != nil {
-		return err
-	}
-	for _, o := range placed[:2] {
-		if err := o.unchanged(x.q); err != nil {
-			return err
-		}
-	}
-	result, err := placed[2].read(c, x.q)
+	m, n := old.rows, old.cols
+	result, err := launch(c, x, k, kernels.MatMulGrid(v.product, m, n), a, b, old, true,
+		func(x, y, z kernels.Operand) []backend.Arg { return args(nil, kernels.Batch{}, m, n, a.cols, x, y, z) })
 	if err != nil {
 		return err
 	}
-	host.CopyMatrix(old.rows, old.cols, result, old.cols, to, ldc)
+	host.CopyMatrix(m, n, result, n, to, ldc)
 	return nil
 }

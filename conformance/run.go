@@ -374,6 +374,20 @@ func runOf[T element.Element](c *Case, x *session, k *backend.Kernel, v variant)
 		return Digest(result.([]T)), nil
 	}
 	a, b, out := operands[T](c)
+	result, err := launch(c, x, k, v.grid, a, b, out, c.beta != 0, func(a, b, out kernels.Operand) []backend.Arg {
+		return arguments(c, v.row, a, b, out, T(c.alpha), T(c.beta))
+	})
+	if err != nil {
+		return "", err
+	}
+	return Digest(result), nil
+}
+
+// launch runs a kernel on two sources and a result, of which it knows the contents where these
+// matter, and gives the result.
+func launch[T element.Element](c *Case, x *session, k *backend.Kernel, g backend.Grid, a, b, out matrix[T],
+	contents bool, args func(a, b, out kernels.Operand) []backend.Arg,
+) ([]T, error) {
 	var placed []*operandBuffer[T]
 	defer func() {
 		for _, o := range placed {
@@ -381,26 +395,21 @@ func runOf[T element.Element](c *Case, x *session, k *backend.Kernel, v variant)
 		}
 	}()
 	for i, m := range []matrix[T]{a, b, out} {
-		o, err := place(c, x, m, i < 2 || c.beta != 0)
+		o, err := place(c, x, m, i < 2 || contents)
 		if err != nil {
-			return "", err
+			return nil, err
 		}
 		placed = append(placed, o)
 	}
-	args := arguments(c, v.row, placed[0].operand(c), placed[1].operand(c), placed[2].operand(c), T(c.alpha), T(c.beta))
-	if err := x.q.Launch(k, v.grid, args...); err != nil {
-		return "", err
+	if err := x.q.Launch(k, g, args(placed[0].operand(c), placed[1].operand(c), placed[2].operand(c))...); err != nil {
+		return nil, err
 	}
 	for _, o := range placed[:2] {
 		if err := o.unchanged(x.q); err != nil {
-			return "", err
+			return nil, err
 		}
 	}
-	result, err := placed[2].read(c, x.q)
-	if err != nil {
-		return "", err
-	}
-	return Digest(result), nil
+	return placed[2].read(c, x.q)
 }
 
 func (o *operandBuffer[T]) unchanged(q *backend.Queue) error {

@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -77,24 +78,17 @@ func fastest[P any](t *tuning.Trial[P]) float64 { return slices.Min(t.Seconds) }
 // after all. It returns what the best and the first seed took, in the median; when the context is
 // done, in the turns before.
 func (sr *searcher[P]) rematch() (seconds, before float64, err error) {
-	first, best := []float64{}, []float64{}
+	var turns [2][]float64
 	for range lastRounds {
-		for _, x := range []struct {
-			c    *candidate[P]
-			list *[]float64
-		}{{sr.first, &first}, {sr.best, &best}} {
-			s, err := sr.r.time(x.c.timed, x.c.runs)
-			if err == nil {
-				err = sr.r.ctx.Err()
-			}
-			if err != nil {
+		for i, c := range []*candidate[P]{sr.first, sr.best} {
+			s, err := sr.sample(c)
+			if err = cmp.Or(err, sr.r.ctx.Err()); err != nil {
 				return median(sr.best.trial), median(sr.first.trial), err
 			}
-			*x.list = append(*x.list, s)
-			x.c.trial.Seconds = append(x.c.trial.Seconds, s)
+			turns[i] = append(turns[i], s)
 		}
 	}
-	seconds, before = measure.Median(best), measure.Median(first)
+	before, seconds = measure.Median(turns[0]), measure.Median(turns[1])
 	if seconds > gain*before {
 		sr.first, sr.best = sr.best, sr.first
 		seconds = before
@@ -206,31 +200,38 @@ func (sr *searcher[P]) measure(c *candidate[P]) (won bool, err error) {
 	return sr.duel(c)
 }
 
+// sample times a candidate, and notes it.
+func (sr *searcher[P]) sample(c *candidate[P]) (seconds float64, err error) {
+	seconds, err = sr.r.time(c.timed, c.runs)
+	if err == nil {
+		c.trial.Seconds = append(c.trial.Seconds, seconds)
+	}
+	return seconds, err
+}
+
 // duel lets a candidate take turns with the best so far.
 func (sr *searcher[P]) duel(c *candidate[P]) (won bool, err error) {
-	var own, best []float64
-	for range duelRounds {
-		s, err := sr.r.time(c.timed, c.runs)
+	own, best := math.Inf(1), math.Inf(1) // the fastest of the turns
+	for round := range duelRounds {
+		s, err := sr.sample(c)
 		if err != nil {
 			c.trial.Note = err.Error()
 			return false, nil
 		}
-		own = append(own, s)
-		c.trial.Seconds = append(c.trial.Seconds, s)
+		own = min(own, s)
 		if sr.best == nil {
 			continue
 		}
-		if len(own) == 1 && s > clearly*fastest(sr.best.trial) {
+		if round == 0 && s > clearly*fastest(sr.best.trial) {
 			c.trial.Note = "slower"
 			return false, nil
 		}
-		if s, err = sr.r.time(sr.best.timed, sr.best.runs); err != nil {
+		if s, err = sr.sample(sr.best); err != nil {
 			return false, err
 		}
-		best = append(best, s)
-		sr.best.trial.Seconds = append(sr.best.trial.Seconds, s)
+		best = min(best, s)
 	}
-	return sr.best == nil || slices.Min(own) < gain*slices.Min(best), sr.r.ctx.Err()
+	return sr.best == nil || own < gain*best, sr.r.ctx.Err()
 }
 
 func (sr *searcher[P]) close() {

@@ -12,6 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tandem-gpu/tandem/bench"
+	"github.com/tandem-gpu/tandem/cmd/tandem/internal/files"
+	"github.com/tandem-gpu/tandem/cmd/tandem/internal/screen"
+	"github.com/tandem-gpu/tandem/cmd/tandem/internal/usage"
 )
 
 // benchFlags are the flags of tandem bench.
@@ -104,7 +107,7 @@ figures.`,
 func (f *benchFlags) check(cmd *cobra.Command) error {
 	for _, name := range []string{"output", "plot"} {
 		if flag := cmd.Flags().Lookup(name); flag.Changed && flag.Value.String() == "" {
-			return usagef("--%s needs a name", name)
+			return usage.Errorf("--%s needs a name", name)
 		}
 	}
 	var err error
@@ -115,7 +118,7 @@ func (f *benchFlags) check(cmd *cobra.Command) error {
 		return err
 	}
 	if err := f.Validate(); err != nil {
-		return usageError{err}
+		return usage.Wrap(err)
 	}
 	return nil
 }
@@ -124,27 +127,23 @@ func (f *benchFlags) check(cmd *cobra.Command) error {
 var errWrong = errors.New("results are wrong")
 
 func (a *app) bench(ctx context.Context, f *benchFlags) error {
-	p := newProgress(a.stderr)
-	defer p.close()
-	f.Backend, f.Command = a.backend, commandLine(os.Args)
-	f.Progress = func(what string, fraction float64) {
-		p.begin(what)
-		p.at(fraction)
-	}
+	p := screen.NewProgress(a.stderr)
+	defer p.Close()
+	f.Backend, f.Command, f.Progress = a.backend, commandLine(os.Args), p.Step
 	if !a.json {
-		f.Table = p.above(a.stdout)
+		f.Table = p.Above(a.stdout)
 	}
-	var lines *output
+	var lines files.Outputs
 	switch {
-	case f.output == "-" || f.output != "" && isSame(f.output, a.stdout):
+	case f.output == "-" || f.output != "" && files.IsSame(f.output, a.stdout):
 		f.Lines, f.Table = f.Table, nil
 	case f.output != "":
-		var err error
-		if lines, err = createOutput(ctx, "-o", f.output); err != nil {
+		o, err := files.Create(ctx, files.Target{Flag: files.Flag, Path: f.output})
+		if err != nil {
 			return err
 		}
-		defer lines.abort()
-		f.Lines = lines
+		defer o.Abort()
+		f.Lines, lines = o, files.Outputs{o}
 	}
 	if f.plot != "" {
 		if err := os.MkdirAll(f.plot, 0o777); err != nil {
@@ -153,16 +152,14 @@ func (a *app) bench(ctx context.Context, f *benchFlags) error {
 		defer os.Remove(f.plot) // if it is empty
 	}
 	r, err := bench.Run(ctx, f.Options)
-	p.close()
+	p.Close()
 	if r == nil || len(r.Rows) == 0 && err != nil {
 		return err
 	}
 	if errors.Is(err, context.Canceled) {
 		err = errors.New("interrupted; what was measured until then was written")
 	}
-	if lines != nil {
-		err = cmp.Or(outputs{lines}.commit(), err)
-	}
+	err = cmp.Or(lines.Commit(), err)
 	if a.json {
 		err = cmp.Or(a.printJSON(r), err)
 	}
@@ -182,13 +179,13 @@ func writePlots(r *bench.Report, folder string) error {
 		return fmt.Errorf("--plot: %w", err)
 	}
 	for _, p := range plots {
-		o, err := createOutput(context.Background(), "--plot", filepath.Join(folder, p.File))
+		o, err := files.Create(context.Background(), files.Target{Flag: "--plot", Path: filepath.Join(folder, p.File)})
 		if err != nil {
 			return err
 		}
-		if err := cmp.Or(p.Write(o), outputs{o}.commit()); err != nil {
-			o.abort()
-			return fmt.Errorf("--plot %s: %w", o.path, err)
+		defer o.Abort()
+		if err := cmp.Or(p.Write(o), files.Outputs{o}.Commit()); err != nil {
+			return fmt.Errorf("--plot %s: %w", o.Path, err)
 		}
 	}
 	return nil

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tandem-gpu/tandem/cmd/tandem/internal/files"
+	"github.com/tandem-gpu/tandem/cmd/tandem/internal/screen"
 	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/internal/npy"
 )
@@ -23,7 +25,7 @@ func TestChangedInput(t *testing.T) {
 	if err := os.WriteFile(path, data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, err = new(app).load(touching{t.Context(), path}, path, nil, npy.ReadHeader)
+	_, err = (&files.Reader{Header: npy.ReadHeader}).Load(touching{t.Context(), path}, path)
 	if err == nil || !strings.Contains(err.Error(), "a.npy has changed") {
 		t.Errorf("a file that changes: %v", err)
 	}
@@ -32,22 +34,13 @@ func TestChangedInput(t *testing.T) {
 // A size that no number has is the most that there can be, and not below zero.
 func TestHugeSize(t *testing.T) {
 	h := npy.Header{Type: element.Float64, Shape: []int{math.MaxInt32, math.MaxInt32}}
-	if got := formatBytes(h.Size()); got != "8.0 EiB" {
+	if got := screen.Bytes(h.Size()); got != "8.0 EiB" {
 		t.Errorf("%d bytes are %s", h.Size(), got)
 	}
 }
 
 // Control characters, which names of files may have, do not reach the terminal.
 func TestPrintable(t *testing.T) {
-	for text, want := range map[string]string{
-		"a\x1b[31mb\x00.npy: no\n\tsuch file": `a\x1b[31mb\x00.npy: no` + "\n\tsuch file",
-		"\r\u009b2J\a":                        `\r\u009b2J\a`,
-		"größe 'ß'":                           "größe 'ß'",
-	} {
-		if got := printable(text); got != want {
-			t.Errorf("%q is %q, want %q", text, got, want)
-		}
-	}
 	var stderr strings.Builder
 	args := []string{"transpose", "no\x1b[2Jfile.npy", "-o", "-"}
 	code := run(t.Context(), args, strings.NewReader(""), &stderr, &stderr)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tandem-gpu/tandem/array"
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/cmd/tandem/internal/screen"
 	"github.com/tandem-gpu/tandem/conformance"
 	"github.com/tandem-gpu/tandem/conformance/arrays"
 )
@@ -68,7 +69,7 @@ func (a *app) conformance(ctx context.Context, quick bool) error {
 				continue
 			}
 			for _, i := range infos {
-				specs = append(specs, deviceName(i))
+				specs = append(specs, screen.Device(i))
 			}
 		}
 	}
@@ -86,7 +87,7 @@ func (a *app) conformance(ctx context.Context, quick bool) error {
 		}
 		reports = append(reports, *r)
 		if err == nil && !r.Passed() {
-			failures = append(failures, fmt.Errorf("%s: %w", deviceName(r.Device), errDiffer))
+			failures = append(failures, fmt.Errorf("%s: %w", screen.Device(r.Device), errDiffer))
 		}
 		if !a.json {
 			a.printConformance(r)
@@ -110,27 +111,27 @@ type conformanceReport struct {
 
 // conformanceOf runs the cases on one device. The report may come beside an error.
 func (a *app) conformanceOf(ctx context.Context, spec string, quick bool) (*conformanceReport, error) {
-	p := newProgress(a.stderr)
-	defer p.close()
-	p.begin("opening " + spec)
+	p := screen.NewProgress(a.stderr)
+	defer p.Close()
+	p.Begin("opening " + spec)
 	dev, err := backend.Open(spec)
 	if err != nil {
 		return nil, err
 	}
-	p.begin(deviceName(dev.Info()))
+	p.Begin(screen.Device(dev.Info()))
 	start := time.Now()
 	r, err := conformance.Run(ctx, dev, conformance.Options{
 		Quick:      quick,
 		Elementary: array.Elementary,
 		Arrays:     arrays.On,
 		Limit:      runLimit,
-		Progress:   func(done, total int) { p.at(float64(done) / float64(total)) },
+		Progress:   func(done, total int) { p.At(float64(done) / float64(total)) },
 	})
 	if !errors.Is(err, conformance.ErrTimeout) { // closing would wait for what does not end
 		dev.Close()
 	}
 	if err != nil {
-		err = fmt.Errorf("%s: %w", deviceName(dev.Info()), err)
+		err = fmt.Errorf("%s: %w", screen.Device(dev.Info()), err)
 	}
 	if r == nil {
 		return nil, err
@@ -146,7 +147,7 @@ const maxFailures = 10
 
 func (a *app) printConformance(r *conformanceReport) {
 	d := r.Device
-	fmt.Fprintf(a.stdout, "device   %s  %s (%s)\n", deviceName(d), d.Name, d.Platform)
+	fmt.Fprintf(a.stdout, "device   %s  %s (%s)\n", screen.Device(d), d.Name, d.Platform)
 	fmt.Fprintf(a.stdout, "driver   %s\n", d.Version)
 	if r.MPI != nil {
 		fmt.Fprintf(a.stdout, "ranks    %v\n", r.MPI)
@@ -167,11 +168,11 @@ func (a *app) printConformance(r *conformanceReport) {
 		if what == "" {
 			what = fmt.Sprintf("%.16s..., golden %.16s...", f.Digest, f.Golden)
 		}
-		fmt.Fprintf(a.stdout, "%s  %s %s: %s\n", a.style.red("differs"), f.Case, f.Params, what)
+		fmt.Fprintf(a.stdout, "%s  %s %s: %s\n", a.style.Red("differs"), f.Case, f.Params, what)
 	}
-	verdict := a.style.green("golden")
+	verdict := a.style.Green("golden")
 	if !r.Passed() {
-		verdict = a.style.red("not golden: " + r.Golden)
+		verdict = a.style.Red("not golden: " + r.Golden)
 	}
 	fmt.Fprintf(a.stdout, "digest   %s  %s\n\n", r.Digest, verdict)
 }

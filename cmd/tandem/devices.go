@@ -10,6 +10,7 @@ import (
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/backend/driverkit/diskcache"
+	"github.com/tandem-gpu/tandem/cmd/tandem/internal/screen"
 	"github.com/tandem-gpu/tandem/internal/tuning"
 )
 
@@ -33,11 +34,12 @@ one that cannot be opened is listed as any other.`,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: a.runE(func(context.Context, []string) error {
 			e := backend.Explain(a.backend)
+			r := newDeviceReport(&e)
 			write := a.printDevices
 			if a.json {
-				write = func(e *backend.Explanation) error { return a.printJSON(newDeviceReport(e)) }
+				write = func(r *deviceReport) error { return a.printJSON(r) }
 			}
-			if err := write(&e); err != nil {
+			if err := write(r); err != nil {
 				return err
 			}
 			return e.Err
@@ -45,58 +47,52 @@ one that cannot be opened is listed as any other.`,
 	}
 }
 
-func (a *app) printDevices(e *backend.Explanation) error {
-	var table strings.Builder
+// printDevices prints a table, and below it why devices were chosen or not.
+func (a *app) printDevices(r *deviceReport) error {
+	var table, notes strings.Builder
 	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "  DEVICE\tNAME\tPLATFORM\tARCH\tKIND\tUNITS\tMEMORY\tGROUP\tFLOAT32\tFLOAT64\t")
 	var chosen []bool // of each line after the first
-	var notes strings.Builder
-	for _, d := range e.Drivers {
+	for _, d := range r.Drivers {
 		for _, i := range d.Devices {
-			is := e.Chose(i)
-			chosen = append(chosen, is)
-			fmt.Fprintf(w, "%s %s\t%s\t%s\t%s\t%s\t%d\t%s\t%d\t%s\t%s\t\n", mark(is), deviceName(i), i.Name, i.Platform,
-				i.Arch, kind(i),
-				i.ComputeUnits, formatBytes(i.Memory), i.MaxGroup, yesNo(i.Float32), yesNo(i.Float64))
-			fmt.Fprintf(&notes, "%s %s: %s", mark(is), deviceName(i), e.Why(i))
+			name := mark(i.chosen) + " " + screen.Device(i.Info)
+			chosen = append(chosen, i.chosen)
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%s\t%d\t%s\t%s\t\n", name, i.Name, i.Platform, i.Arch,
+				kind(i.Info), i.ComputeUnits, screen.Bytes(i.Memory), i.MaxGroup, yesNo(i.Float32), yesNo(i.Float64))
+			note := ""
 			if i.Note != "" {
-				fmt.Fprintf(&notes, " (%s)", i.Note)
+				note = " (" + i.Note + ")"
 			}
-			notes.WriteByte('\n')
+			fmt.Fprintf(&notes, "%s: %s%s\n", name, i.Why, note)
 		}
-		if d.Err != nil {
+		if d.Error != "" {
 			// What was tried, and at the end what to do about it, each on a line.
-			why := strings.Split(strings.TrimPrefix(strings.TrimSpace(d.Err.Error()), d.Name+": "), "; ")
-			fmt.Fprintf(&notes, "%s %s: %s\n", a.style.red("-"), d.Name, strings.Join(why, "\n    "))
+			why := strings.ReplaceAll(strings.TrimPrefix(strings.TrimSpace(d.Error), d.Name+": "), "; ", "\n    ")
+			fmt.Fprintf(&notes, "%s %s: %s\n", a.style.Red("-"), d.Name, why)
 		}
 	}
-	if _, _, err := tuning.User(); err != nil {
-		fmt.Fprintf(&notes, "%s the tuning file is ignored: %v\n", a.style.red("-"), err)
+	if r.Tuning != "" {
+		fmt.Fprintf(&notes, "%s the tuning file is ignored: %s\n", a.style.Red("-"), r.Tuning)
 	}
-	dir, err := diskcache.Explain()
-	if err != nil {
-		fmt.Fprintf(&notes, "%s compiled kernels are not kept: %v\n", a.style.red("-"), err)
+	if r.Cache.Error != "" {
+		fmt.Fprintf(&notes, "%s compiled kernels are not kept: %s\n", a.style.Red("-"), r.Cache.Error)
 	}
-	if dir != "" {
-		fmt.Fprintf(&notes, "  cache: %s\n", dir)
+	if r.Cache.Folder != "" {
+		fmt.Fprintf(&notes, "  cache: %s\n", r.Cache.Folder)
 	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	for i, line := range strings.SplitAfter(table.String(), "\n") {
-		switch text := strings.TrimRight(line, " \n"); {
+	w.Flush()
+	var b strings.Builder
+	for i, line := range strings.Split(strings.TrimSuffix(table.String(), "\n"), "\n") {
+		line = strings.TrimRight(line, " ")
+		switch {
 		case i == 0:
-			line = a.style.bold(text) + "\n"
-		case text != "" && chosen[i-1]:
-			line = a.style.green(text) + "\n"
-		case text != "":
-			line = text + "\n"
+			line = a.style.Bold(line)
+		case chosen[i-1]:
+			line = a.style.Green(line)
 		}
-		if _, err := fmt.Fprint(a.stdout, line); err != nil {
-			return err
-		}
+		b.WriteString(line + "\n")
 	}
-	_, err = fmt.Fprintf(a.stdout, "\n%s", notes.String())
+	_, err := fmt.Fprintf(a.stdout, "%s\n%s", b.String(), notes.String())
 	return err
 }
 
@@ -121,9 +117,6 @@ func yesNo(b bool) string {
 	return "no"
 }
 
-// deviceName is the name that --backend takes: "opencl:0".
-func deviceName(i backend.Info) string { return fmt.Sprintf("%s:%d", i.Driver, i.Index) }
-
 // deviceReport is what --json prints.
 type deviceReport struct {
 	Spec    string         `json:"spec"`
@@ -147,37 +140,35 @@ type driverReport struct {
 
 type deviceInfo struct {
 	backend.Info
-	Why string `json:"why"`
+	Why    string `json:"why"`
+	chosen bool
 }
 
-func newDeviceReport(e *backend.Explanation) deviceReport {
-	r := deviceReport{Spec: e.Spec(), Drivers: []driverReport{}}
-	for n, i := range e.Chosen {
-		if n > 0 {
-			r.Chosen += "+"
-		}
-		r.Chosen += deviceName(i)
+func newDeviceReport(e *backend.Explanation) *deviceReport {
+	r := &deviceReport{Spec: e.Spec(), Error: words(e.Err), Drivers: []driverReport{}}
+	var chosen []string
+	for _, i := range e.Chosen {
+		chosen = append(chosen, screen.Device(i))
 	}
-	if e.Err != nil {
-		r.Error = e.Err.Error()
-	}
-	if _, _, err := tuning.User(); err != nil {
-		r.Tuning = err.Error()
-	}
-	dir, err := diskcache.Explain()
-	r.Cache.Folder = dir
-	if err != nil {
-		r.Cache.Error = err.Error()
-	}
+	r.Chosen = strings.Join(chosen, "+")
+	_, _, err := tuning.User()
+	r.Tuning = words(err)
+	r.Cache.Folder, err = diskcache.Explain()
+	r.Cache.Error = words(err)
 	for _, d := range e.Drivers {
-		dr := driverReport{Name: d.Name, Devices: []deviceInfo{}}
-		if d.Err != nil {
-			dr.Error = d.Err.Error()
-		}
+		dr := driverReport{Name: d.Name, Error: words(d.Err), Devices: []deviceInfo{}}
 		for _, i := range d.Devices {
-			dr.Devices = append(dr.Devices, deviceInfo{i, e.Why(i)})
+			dr.Devices = append(dr.Devices, deviceInfo{i, e.Why(i), e.Chose(i)})
 		}
 		r.Drivers = append(r.Drivers, dr)
 	}
 	return r
+}
+
+// words are those of an error, if there is one.
+func words(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
 }

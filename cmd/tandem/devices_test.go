@@ -127,13 +127,13 @@ func TestDevicesWithoutOpenCL(t *testing.T) {
 	}
 	var b strings.Builder
 	a := &app{stdout: &b}
-	if err := a.printDevices(&e); err != nil ||
+	if err := a.printDevices(newDeviceReport(&e)); err != nil ||
 		!strings.Contains(b.String(), "- opencl: dlopen: no device: lib.so: not found\n    install a driver\n") {
 		t.Errorf("%v\n%s", err, b.String())
 	}
 	a.style = true
 	b.Reset()
-	if err := a.printDevices(&e); err != nil || !strings.Contains(b.String(), "\x1b[31m-\x1b[0m") {
+	if err := a.printDevices(newDeviceReport(&e)); err != nil || !strings.Contains(b.String(), "\x1b[31m-\x1b[0m") {
 		t.Errorf("%v\n%q", err, b.String())
 	}
 }

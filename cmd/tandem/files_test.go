@@ -1,9 +1,7 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -11,30 +9,29 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
+	"github.com/tandem-gpu/tandem/cmd/tandem/internal/files"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
 func TestOutputCommit(t *testing.T) {
 	dir := t.TempDir()
 	path := write(t, in(dir)("c.npy"), []byte("old"))
-	o, err := createOutput(t.Context(), "-o", path)
+	o, err := files.Create(t.Context(), files.Target{Flag: "-o", Path: path})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer o.abort()
+	defer o.Abort()
 	if _, err := io.WriteString(o, "new"); err != nil {
 		t.Fatal(err)
 	}
 	if got := read(t, path); got != "old" {
 		t.Errorf("%q before commit", got)
 	}
-	if err := (outputs{o}).commit(); err != nil || read(t, path) != "new" {
+	if err := (files.Outputs{o}).Commit(); err != nil || read(t, path) != "new" {
 		t.Errorf("%v, %q after commit", err, read(t, path))
 	}
-	o.abort()
+	o.Abort()
 	if names := inFolder(t, dir); !slices.Equal(names, []string{"c.npy"}) {
 		t.Errorf("left behind: %v", names)
 	}
@@ -42,15 +39,15 @@ func TestOutputCommit(t *testing.T) {
 
 func TestOutputAbort(t *testing.T) {
 	dir := t.TempDir()
-	o, err := createOutput(t.Context(), "-o", in(dir)("c.npy"))
+	o, err := files.Create(t.Context(), files.Target{Flag: "-o", Path: in(dir)("c.npy")})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if names := inFolder(t, dir); len(names) != 1 || names[0] == "c.npy" {
 		t.Errorf("while it is made: %v", names)
 	}
-	o.abort()
-	o.abort()
+	o.Abort()
+	o.Abort()
 	if names := inFolder(t, dir); len(names) != 0 {
 		t.Errorf("left behind: %v", names)
 	}
@@ -60,10 +57,10 @@ func TestOutputAbort(t *testing.T) {
 func TestOutputsFailTogether(t *testing.T) {
 	dir := t.TempDir()
 	at := in(dir)
-	if _, err := new(app).createOutputs(t.Context(), []string{
+	if _, err := files.CreateAll(t.Context(), files.TargetsOf([]string{
 		at("a.npy"), at("b.npy"),
 		filepath.Join(dir, "no", "c.npy"),
-	}); err == nil {
+	}), io.Discard, false); err == nil {
 		t.Error("no error")
 	}
 	if names := inFolder(t, dir); len(names) != 0 {
@@ -234,118 +231,10 @@ func TestEndlessSource(t *testing.T) {
 }
 
 func TestFitsHost(t *testing.T) {
-	if err := fitsHost(1 << 10); err != nil {
+	if err := files.FitsHost(1 << 10); err != nil {
 		t.Error(err)
 	}
-	if err := fitsHost(1 << 60); err == nil || !strings.Contains(err.Error(), "1.0 EiB are needed") {
+	if err := files.FitsHost(1 << 60); err == nil || !strings.Contains(err.Error(), "1.0 EiB are needed") {
 		t.Error(err)
-	}
-}
-
-// Reading and writing end between two pieces when the context is done.
-func TestWatched(t *testing.T) {
-	ctx, cancel := context.WithCancel(context.Background())
-	r := &watchedReader{ctx: ctx, r: strings.NewReader("0123456789"), size: 10}
-	w := &watchedWriter{ctx: ctx, w: io.Discard, size: 10}
-	b := make([]byte, 4)
-	if n, err := r.Read(b); n != 4 || err != nil {
-		t.Error(n, err)
-	}
-	if n, err := w.Write(b); n != 4 || err != nil || w.done != 4 {
-		t.Error(n, err)
-	}
-	cancel()
-	if n, err := r.Read(b); n != 0 || !errors.Is(err, context.Canceled) {
-		t.Error(n, err)
-	}
-	if n, err := w.Write(b); n != 0 || !errors.Is(err, context.Canceled) {
-		t.Error(n, err)
-	}
-}
-
-func TestAwait(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		if v, err := await(t.Context(), grace, func() (int, error) { return 7, io.EOF }); v != 7 || err != io.EOF {
-			t.Error(v, err)
-		}
-		// Work that ends soon after the interruption is waited for.
-		ctx, cancel := context.WithCancel(t.Context())
-		time.AfterFunc(time.Minute, cancel)
-		if v, err := await(ctx, grace, func() (int, error) {
-			<-ctx.Done()
-			time.Sleep(grace / 2)
-			return 1,
-				ctx.Err()
-		}); v != 1 || err != context.Canceled {
-			t.Error(v, err)
-		}
-		// Work that does not end is left alone.
-		forever := make(chan struct{})
-		defer close(forever)
-		start := time.Now()
-		v, err := await(ctx, grace, func() (int, error) { <-forever; return 1, nil })
-		if v != 0 || err != context.Canceled {
-			t.Error(v, err)
-		}
-		if d := time.Since(start); d != grace {
-			t.Errorf("waited for %v", d)
-		}
-	})
-}
-
-func TestProgress(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var screen lockedBuffer
-		p := startProgress(&screen, time.Second)
-		p.begin("reading a.npy")
-		time.Sleep(900 * time.Millisecond)
-		p.at(0.5)
-		synctest.Wait()
-		if s := screen.take(); s != "" {
-			t.Errorf("before its time: %q", s)
-		}
-		time.Sleep(200 * time.Millisecond)
-		synctest.Wait()
-		if s := screen.take(); !strings.Contains(s, "reading a.npy") || !strings.Contains(s, "50%") ||
-			!strings.Contains(s, ", 1s, 1s left") {
-			t.Errorf("no bar: %q", s)
-		}
-		p.begin("computing")
-		time.Sleep(time.Second)
-		synctest.Wait()
-		if s := screen.take(); !strings.Contains(s, "computing") || strings.Contains(s, "%") {
-			t.Errorf("no spinner: %q", s)
-		}
-		p.close()
-		p.close()
-		// The last thing on the screen is an empty line.
-		if s := screen.take(); strings.TrimSpace(s) != "" || !strings.HasSuffix(s, "\r") {
-			t.Errorf("not cleared: %q", s)
-		}
-	})
-	// No terminal, nothing to see.
-	var none *progress
-	none.begin("x")
-	none.at(1)
-	none.close()
-	if p := newProgress(io.Discard); p != nil {
-		t.Error("progress without a terminal")
-	}
-}
-
-// A terminal that cannot move its cursor shows nothing that moves.
-func TestProgressOnDumbTerminal(t *testing.T) {
-	f, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
-	if err != nil || !isTerminal(f) {
-		t.Skipf("no terminal: %v", err)
-	}
-	defer f.Close()
-	for term, want := range map[string]bool{"xterm": true, "dumb": false} {
-		t.Setenv("TERM", term)
-		p := newProgress(f)
-		p.close()
-		if (p != nil) != want {
-			t.Errorf("TERM=%s: progress %t", term, p != nil)
-		}
 	}
 }

@@ -10,16 +10,17 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"strconv"
 	"strings"
 	"syscall"
-	"unicode"
 
 	"github.com/spf13/cobra"
 
 	"github.com/tandem-gpu/tandem/backend"
 	_ "github.com/tandem-gpu/tandem/backend/cudasim"
 	"github.com/tandem-gpu/tandem/cluster"
+	"github.com/tandem-gpu/tandem/cmd/tandem/internal/screen"
+	"github.com/tandem-gpu/tandem/cmd/tandem/internal/usage"
+	"github.com/tandem-gpu/tandem/cmd/tandem/internal/wait"
 )
 
 // The exit codes.
@@ -41,25 +42,25 @@ func main() {
 
 // run is the whole program but for the process around it.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, style: styleOf(stdout)}
+	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, style: screen.StyleOf(stdout)}
 	root := newRoot(a)
 	root.SetArgs(args)
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	cmd, err := await(ctx, lastGrace, func() (*cobra.Command, error) { return root.ExecuteContextC(ctx) })
+	cmd, err := wait.For(ctx, lastGrace, func() (*cobra.Command, error) { return root.ExecuteContextC(ctx) })
 	if err == nil {
 		return exitOK
 	}
 	if errors.Is(err, errSaidElsewhere) {
 		return exitOK // a launcher ends the job at the first failure, which must be that of the rank that prints
 	}
-	fmt.Fprintf(stderr, "tandem: %s\n", printable(message(ctx, err)))
-	var usage usageError
+	fmt.Fprintf(stderr, "tandem: %s\n", screen.Printable(message(ctx, err)))
+	var wrong usage.Error
 	if cmd == nil {
 		return exitError // it hangs, and is left alone
 	}
-	if !a.started || errors.As(err, &usage) {
+	if !a.started || errors.As(err, &wrong) {
 		fmt.Fprintf(stderr, "'%s --help' says more\n", cmd.CommandPath())
 		return exitUsage
 	}
@@ -68,25 +69,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 
 // lastGrace is how long an interrupted command may take to end, more than those need that give up
 // by themselves: a driver that is being loaded may hang, and MPI waits for ranks that never come.
-const lastGrace = 2 * grace
-
-// printable is text with its control characters, which names of files may have, made visible.
-func printable(text string) string {
-	var b strings.Builder
-	for _, r := range text {
-		if r == '\n' || r == '\t' || !unicode.IsControl(r) {
-			b.WriteRune(r)
-		} else {
-			b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
-		}
-	}
-	return b.String()
-}
-
-// A usageError is about wrong flags or arguments.
-type usageError struct{ error }
-
-func usagef(format string, v ...any) error { return usageError{fmt.Errorf(format, v...)} }
+const lastGrace = 2 * wait.Grace
 
 // message is what a person reads of err.
 func message(ctx context.Context, err error) string {

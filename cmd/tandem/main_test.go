@@ -16,6 +16,7 @@ import (
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/backend/backendtest"
+	"github.com/tandem-gpu/tandem/cmd/tandem/internal/files"
 	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/internal/npy"
 	"github.com/tandem-gpu/tandem/linalg"
@@ -151,7 +152,7 @@ func readMatrix[T linalg.Element](t *testing.T, path string) (linalg.Matrix[T], 
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := matrix[T](operand{path: path, Header: h, data: data})
+	m := files.Matrix[T](files.Operand{Path: path, Header: h, Data: data})
 	if raw != string(whole(h.Shape, m)) {
 		t.Errorf("%s is not stored as numpy.save does", path)
 	}

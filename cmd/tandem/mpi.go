@@ -7,6 +7,11 @@ import (
 	"time"
 
 	"github.com/tandem-gpu/tandem/cluster"
+	"github.com/tandem-gpu/tandem/cmd/tandem/internal/files"
+	"github.com/tandem-gpu/tandem/cmd/tandem/internal/operation"
+	"github.com/tandem-gpu/tandem/cmd/tandem/internal/screen"
+	"github.com/tandem-gpu/tandem/cmd/tandem/internal/usage"
+	"github.com/tandem-gpu/tandem/cmd/tandem/internal/wait"
 	"github.com/tandem-gpu/tandem/conformance"
 	"github.com/tandem-gpu/tandem/internal/npy"
 	"github.com/tandem-gpu/tandem/kernels"
@@ -35,7 +40,7 @@ func (r *ranks) String() string {
 // matMulMPI is matmul --mpi: the same product by all ranks of a job. The first rank alone reports.
 func (a *app) matMulMPI(ctx context.Context, paths, out []string) error {
 	return a.onRanks(ctx, fmt.Sprint("matmul ", a.fortran), func(
-		ctx context.Context, c *cluster.Comm, bar *progress,
+		ctx context.Context, c *cluster.Comm, bar *screen.Progress,
 	) error {
 		return a.matMulOn(ctx, c, paths, out, bar)
 	})
@@ -44,16 +49,16 @@ func (a *app) matMulMPI(ctx context.Context, paths, out []string) error {
 // onRanks calls f on every rank; the first has a bar. call is what was asked for, which must be the
 // same on all; package cluster compares the files.
 func (a *app) onRanks(ctx context.Context, call string,
-	f func(context.Context, *cluster.Comm, *progress) error,
+	f func(context.Context, *cluster.Comm, *screen.Progress) error,
 ) error {
 	err := cluster.Run(ctx, func(ctx context.Context, c *cluster.Comm) error {
 		if err := c.Same(ctx, "another command or other flags", []byte(call)); err != nil {
 			return err
 		}
-		var bar *progress
+		var bar *screen.Progress
 		if c.Rank() == 0 {
-			bar = newProgress(a.stderr)
-			defer bar.close()
+			bar = screen.NewProgress(a.stderr)
+			defer bar.Close()
 		}
 		return f(ctx, c, bar)
 	})
@@ -67,11 +72,7 @@ func (a *app) onRanks(ctx context.Context, call string,
 	return err
 }
 
-// A clusterProduct computes the product of files on the ranks of a grid, and writes it.
-type clusterProduct func(ctx context.Context, s *linalg.Session, g *cluster.Grid, in []operand, out string,
-	l cluster.Layout, bar *progress, rec *record) error
-
-func (a *app) matMulOn(ctx context.Context, c *cluster.Comm, paths, out []string, bar *progress) error {
+func (a *app) matMulOn(ctx context.Context, c *cluster.Comm, paths, out []string, bar *screen.Progress) error {
 	start := time.Now()
 	if err := c.Agree(ctx, checkMPI(paths, out)); err != nil {
 		return err
@@ -80,7 +81,7 @@ func (a *app) matMulOn(ctx context.Context, c *cluster.Comm, paths, out []string
 	if err != nil {
 		return err
 	}
-	bar.begin("opening the device")
+	bar.Begin("opening the device")
 	s, err := c.Open(a.backend)
 	if s != nil {
 		defer s.Close()
@@ -97,73 +98,75 @@ func (a *app) matMulOn(ctx context.Context, c *cluster.Comm, paths, out []string
 	}
 	rec := &record{Command: "matmul", Device: s.Info(), Inputs: fileRecords(in), MPI: ranksOf(g)}
 	l := cluster.Layout{Shape: shape, Fortran: a.fortran}
-	if err := operationsIn(in[0].Type).cluster(ctx, s, g, in, out[0], l, bar, rec); err != nil || c.Rank() > 0 {
+	multiply := files.InType(in[0].Type, multiplyMPI[float32], multiplyMPI[float64], multiplyMPI[int32])
+	if err := multiply(ctx, s, g, in, out[0], l, bar, rec); err != nil || c.Rank() > 0 {
 		return err
 	}
-	bar.close()
+	bar.Close()
 	rec.TotalSeconds = time.Since(start).Seconds()
-	return a.report(rec, nil)
+	return a.report(rec, false)
 }
 
 // checkMPI checks the names of files, which every rank must be able to open.
 func checkMPI(paths, out []string) error {
-	if err := checkOutputs(out, 1); err != nil {
+	if err := files.CheckTargets(files.TargetsOf(out), 1); err != nil {
 		return err
 	}
 	for _, p := range append(paths[:len(paths):len(paths)], out...) {
 		if p == "-" {
-			return usagef("-: with --mpi every rank opens the files itself; name files")
+			return usage.Errorf("-: with --mpi every rank opens the files itself; name files")
 		}
 	}
 	return nil
 }
 
 // inspect looks at the operands, and gives the shape of their product.
-func inspect(ctx context.Context, c *cluster.Comm, paths []string) (in []operand, shape []int, err error) {
+func inspect(ctx context.Context, c *cluster.Comm, paths []string) (in []files.Operand, shape []int, err error) {
 	for _, p := range paths {
 		f, err := cluster.Stat(ctx, c, p)
 		if err != nil {
 			return nil, nil, err
 		}
-		in = append(in, operand{path: p, Header: &npy.Header{Type: f.Type, Shape: f.Shape}})
+		in = append(in, files.Operand{Path: p, Header: &npy.Header{Type: f.Type, Shape: f.Shape}})
 	}
-	if err = sameType(in[0], in[1]); err == nil {
-		shape, err = productShape(in[0], in[1])
+	if err = files.SameType(in[0], in[1]); err == nil {
+		shape, err = operation.ProductShape(in[0], in[1])
 	}
 	return in, shape, c.Agree(ctx, err)
 }
 
 // fitsRanks refuses what the ranks of this machine cannot hold.
-func fitsRanks(c *cluster.Comm, in []operand, shape []int) error {
+func fitsRanks(c *cluster.Comm, in []files.Operand, shape []int) error {
 	all := (&npy.Header{Type: in[0].Type, Shape: shape}).Size()
 	for _, o := range in {
 		all += o.Size()
 	}
 	_, here := c.Local()
-	return fitsHost(int64(float64(all) * float64(here) / float64(c.Size())))
+	return files.FitsHost(float64(all) * float64(here) / float64(c.Size()))
 }
 
-func multiplyMPI[T linalg.Element](ctx context.Context, s *linalg.Session, g *cluster.Grid, in []operand, out string,
-	l cluster.Layout, bar *progress, rec *record,
+// multiplyMPI computes the product of files on the ranks of a grid, and writes it.
+func multiplyMPI[T linalg.Element](ctx context.Context, s *linalg.Session, g *cluster.Grid, in []files.Operand,
+	out string, l cluster.Layout, bar *screen.Progress, rec *record,
 ) error {
-	bar.begin("reading " + in[0].path)
-	x, err := cluster.ReadNPY[T](ctx, g, in[0].path)
+	bar.Begin("reading " + in[0].Path)
+	x, err := cluster.ReadNPY[T](ctx, g, in[0].Path)
 	if err != nil {
 		return err
 	}
-	bar.begin("reading " + in[1].path)
+	bar.Begin("reading " + in[1].Path)
 	read := cluster.ReadNPY[T]
 	if len(in[1].Shape) == 1 {
 		read = cluster.ReadNPYColumn[T]
 	}
-	y, err := read(ctx, g, in[1].path)
+	y, err := read(ctx, g, in[1].Path)
 	if err != nil {
 		return err
 	}
-	bar.begin("computing")
+	bar.Begin("computing")
 	start := time.Now()
-	p, err := await(ctx, grace, func() (*cluster.Matrix[T], error) {
-		return cluster.MatMul(linalg.WithProgress(ctx, bar.at), s, x, y)
+	p, err := wait.For(ctx, wait.Grace, func() (*cluster.Matrix[T], error) {
+		return cluster.MatMul(linalg.WithProgress(ctx, bar.At), s, x, y)
 	})
 	if err != nil {
 		return err
@@ -174,7 +177,7 @@ func multiplyMPI[T linalg.Element](ctx context.Context, s *linalg.Session, g *cl
 		n = in[1].Shape[1]
 	}
 	rec.setTime(start, 2*float64(m)*float64(n)*float64(k), 0)
-	bar.begin("writing " + out)
+	bar.Begin("writing " + out)
 	if err := p.WriteNPY(ctx, out, l); err != nil {
 		return err
 	}
@@ -188,10 +191,10 @@ const conformanceBlock = 16
 // conformanceMPI is conformance --mpi: the cases of products, each by all ranks of a job.
 func (a *app) conformanceMPI(ctx context.Context, quick bool) error {
 	return a.onRanks(ctx, fmt.Sprint("conformance ", quick), func(
-		ctx context.Context, c *cluster.Comm, bar *progress,
+		ctx context.Context, c *cluster.Comm, bar *screen.Progress,
 	) error {
 		start := time.Now()
-		bar.begin("opening the device")
+		bar.Begin("opening the device")
 		s, err := c.Open(a.backend)
 		if s != nil {
 			defer s.Close()
@@ -203,21 +206,22 @@ func (a *app) conformanceMPI(ctx context.Context, quick bool) error {
 		if err != nil {
 			return err
 		}
-		bar.begin("computing")
+		bar.Begin("computing")
 		digests, info, cases := map[string]string{}, s.Info(), conformance.Cases()
 		for i, x := range cases {
 			if x.Kernel != "matmul" || quick && !x.Quick || !kernels.Supports(&info, x.Type) {
 				continue
 			}
-			if digests[x.Name()], err = operationsIn(x.Type).clusterCase(ctx, s, g, x); err != nil {
+			digest := files.InType(x.Type, caseMPI[float32], caseMPI[float64], caseMPI[int32])
+			if digests[x.Name()], err = digest(ctx, s, g, x); err != nil {
 				return fmt.Errorf("%s: %w", x.Name(), err)
 			}
-			bar.at(float64(i) / float64(len(cases)))
+			bar.At(float64(i) / float64(len(cases)))
 		}
 		if c.Rank() > 0 {
 			return nil
 		}
-		bar.close()
+		bar.Close()
 		j := conformance.Judge(info, digests)
 		j.Quick = quick
 		r := &conformanceReport{*j, j.Passed(), time.Since(start).Seconds(), ranksOf(g)}
@@ -233,9 +237,7 @@ func (a *app) conformanceMPI(ctx context.Context, quick bool) error {
 	})
 }
 
-// A clusterCase is the digest of a product on the ranks of a grid, on the first of them.
-type clusterCase func(ctx context.Context, s *linalg.Session, g *cluster.Grid, x *conformance.Case) (string, error)
-
+// caseMPI is the digest of a product on the ranks of a grid, on the first of them.
 func caseMPI[T linalg.Element](ctx context.Context, s *linalg.Session, g *cluster.Grid, x *conformance.Case,
 ) (string, error) {
 	alpha, a, b, beta, c := conformance.Operands[T](x)

@@ -21,13 +21,13 @@ func TestReduce(t *testing.T) {
 		}
 		defer s.Close()
 		for n, op := range array.Reductions() {
-			for over, shape := range map[string][]int{"all": {1, 1}, "rows": {1, 17}, "columns": {23, 1}} {
-				if backend != "cpu" && over != "rows" {
+			for axis, shape := range map[string][]int{"": {1, 1}, "0": {1, 17}, "1": {23, 1}} {
+				if backend != "cpu" && axis != "0" {
 					continue // package array's tests have them
 				}
 				for _, l := range layoutsOn(backend, n) {
 					file := write(t, at("a.npy"), encode(l, a))
-					args := []string{op.Name, file, "--over", over, "-o", at("c.npy"), "--backend", backend}
+					args := []string{op.Name, file, "--axis", axis, "-o", at("c.npy"), "--backend", backend}
 					must(t, args...)
 					if op.Index {
 						checkReduced[int32](t, s, op, a, at("c.npy"), shape)
@@ -64,33 +64,30 @@ func TestReduceVectors(t *testing.T) {
 	dir := t.TempDir()
 	at := in(dir)
 	v := saveVector[int32](t, at("v.npy"), 3, -1, 4)
-	must(t, "sum", v, "-o", at("c.npy"), "--over", "columns")
+	must(t, "sum", v, "-o", at("c.npy"), "--axis", "1")
 	checkFile(t, at("c.npy"), []int{1, 1}, linalg.NewMatrix(1, 1, []int32{6}))
-	must(t, "sum", v, "-o", at("c.npy"), "--over", "rows")
+	must(t, "sum", v, "-o", at("c.npy"), "--axis", "0")
 	checkFile(t, at("c.npy"), []int{1, 3}, linalg.NewMatrix(1, 3, []int32{3, -1, 4}))
-	must(t, "argmin", v, "-o", at("c.npy"), "--over", "all")
+	must(t, "argmin", v, "-o", at("c.npy"))
 	checkFile(t, at("c.npy"), []int{1, 1}, linalg.NewMatrix(1, 1, []int32{1}))
 	none := save(t, at("none.npy"), linalg.NewMatrix[float64](0, 3, nil))
-	must(t, "norm", none, "-o", at("c.npy"), "--over", "all")
+	must(t, "norm", none, "-o", at("c.npy"))
 	checkFile(t, at("c.npy"), []int{1, 1}, linalg.NewMatrix(1, 1, []float64{0}))
-	fails(t, dir, exitError, "none of no elements", "max", none, "-o", at("d.npy"), "--over", "rows")
-	fails(t, dir, exitError, "floating-point", "mean", v, "-o", at("d.npy"), "--over", "all")
+	fails(t, dir, exitError, "none of no elements", "max", none, "-o", at("d.npy"), "--axis", "0")
+	fails(t, dir, exitError, "floating-point", "mean", v, "-o", at("d.npy"))
 	for want, args := range map[string][]string{
 		"6\n":           {"sum", v},
 		"[3  -1  4]\n":  {"max", v, "--axis", "0"},
 		"1\n":           {"argmin", v, "--axis", "1"},
-		"0x1 float64\n": {"sum", none, "--over", "columns"},
-		"[0  0  0]\n":   {"sum", none, "--over", "rows"},
+		"0x1 float64\n": {"sum", none, "--axis", "1"},
+		"[0  0  0]\n":   {"sum", none, "--axis", "0"},
 	} {
 		if got := must(t, args...); got != want {
 			t.Errorf("%v prints %q, want %q", args, got, want)
 		}
 	}
 	fails(t, dir, exitUsage, "give -o", "sum", v, "--json")
-	fails(t, dir, exitUsage, "give all, rows or columns", "sum", v, "-o", at("d.npy"), "--over", "row")
-	fails(t, dir, exitUsage, "give all, rows or columns", "sum", v, "--over", "0")
 	fails(t, dir, exitUsage, "give 0, over the rows", "sum", v, "--axis", "2")
-	fails(t, dir, exitUsage, "over axis", "sum", v, "--axis", "1", "--over", "rows")
 }
 
 func TestSort(t *testing.T) {

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/cmd/tandem/internal/files"
+	"github.com/tandem-gpu/tandem/cmd/tandem/internal/screen"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -51,7 +54,7 @@ func (r *record) setDevices(s *linalg.Session) {
 		all += d.Elements
 	}
 	for i, d := range devices {
-		u := deviceUse{Device: deviceName(d.Info), Name: d.Info.Name}
+		u := deviceUse{Device: screen.Device(d.Info), Name: d.Info.Name}
 		if all > 0 {
 			u.Part = float64(d.Elements) / float64(all)
 		} else if i == 0 { // small matrices are computed there alone
@@ -80,15 +83,27 @@ type fileRecord struct {
 }
 
 func (f fileRecord) String() string {
-	return describe(f.Path, f.Type, f.Shape)
+	return files.Describe(f.Path, f.Type, f.Shape)
 }
 
-func fileRecords(in []operand) []fileRecord {
+func fileRecords(in []files.Operand) []fileRecord {
 	r := []fileRecord{}
 	for _, o := range in {
-		r = append(r, fileRecord{Path: o.path, Type: o.Type.String(), Shape: o.Shape})
+		r = append(r, fileRecord{Path: o.Path, Type: o.Type.String(), Shape: o.Shape})
 	}
 	return r
+}
+
+// putAll writes the results, each to its output, and notes them.
+func (r *record) putAll(ctx context.Context, outs files.Outputs, bar *screen.Progress, results []files.Result) error {
+	for i, x := range results {
+		size, err := outs[i].Put(ctx, bar, x)
+		if err != nil {
+			return err
+		}
+		r.Outputs = append(r.Outputs, fileRecord{outs[i].Path, x.Type.String(), x.Shape, size})
+	}
+	return nil
 }
 
 // setTime notes the time since start, and the rate of flops, or where these are 0 of bytes.
@@ -103,10 +118,10 @@ func (r *record) setTime(start time.Time, flops, bytes float64) {
 	r.integer = len(r.Inputs) > 0 && r.Inputs[0].Type == "int32"
 }
 
-// report prints r: to standard error where standard output is one of the results.
-func (a *app) report(r *record, outs outputs) error {
+// report prints r: to standard error where standard output is a result.
+func (a *app) report(r *record, onStderr bool) error {
 	w := a.stdout
-	if outs.onStdout() {
+	if onStderr {
 		w = a.stderr
 	}
 	if a.json {
@@ -114,10 +129,10 @@ func (a *app) report(r *record, outs outputs) error {
 	}
 	var b strings.Builder
 	line := func(name, format string, v ...any) {
-		fmt.Fprintf(&b, "%s%*s  %s\n", a.style.bold(name), len("device ")-len(name), "", fmt.Sprintf(format, v...))
+		fmt.Fprintf(&b, "%s%*s  %s\n", a.style.Bold(name), len("device ")-len(name), "", fmt.Sprintf(format, v...))
 	}
 	if len(r.Devices) == 0 {
-		line("device", "%s  %s (%s)", deviceName(r.Device), r.Device.Name, r.Device.Platform)
+		line("device", "%s  %s (%s)", screen.Device(r.Device), r.Device.Name, r.Device.Platform)
 	}
 	for i, u := range r.Devices {
 		line([]string{"device", ""}[min(i, 1)], "%s", u)
@@ -133,11 +148,11 @@ func (a *app) report(r *record, outs outputs) error {
 	if r.InParts {
 		what += " from file to file"
 	}
-	line("time", "%s for %s%s", seconds(r.CallSeconds), what, r.rate())
+	line("time", "%s for %s%s", screen.Seconds(r.CallSeconds), what, r.rate())
 	if r.DeviceSeconds > 0 {
-		line("", "%s of it on the device", seconds(r.DeviceSeconds))
+		line("", "%s of it on the device", screen.Seconds(r.DeviceSeconds))
 	}
-	line("", "%s in all", seconds(r.TotalSeconds))
+	line("", "%s in all", screen.Seconds(r.TotalSeconds))
 	_, err := fmt.Fprint(w, b.String())
 	return err
 }
@@ -160,46 +175,4 @@ func (r *record) rate() string {
 		return fmt.Sprintf(", %.3g GB/s", r.GBytes)
 	}
 	return ""
-}
-
-// describe is what a person should know of a file: "a.npy (float32 64x48)".
-func describe(path, dtype string, shape []int) string {
-	return fmt.Sprintf("%s (%s %s)", path, dtype, formatShape(shape))
-}
-
-// seconds is a time with three digits and a unit that suits it.
-func seconds(s float64) string {
-	switch {
-	case s < 1e-3:
-		return fmt.Sprintf("%.3g µs", s*1e6)
-	case s < 1:
-		return fmt.Sprintf("%.3g ms", s*1e3)
-	case s < 100:
-		return fmt.Sprintf("%.3g s", s)
-	}
-	return time.Duration(s * 1e9).Round(time.Second).String()
-}
-
-// formatShape is a shape for a person: "64x48", "vector of 5", "number".
-func formatShape(shape []int) string {
-	switch len(shape) {
-	case 0:
-		return "number"
-	case 1:
-		return fmt.Sprintf("vector of %d", shape[0])
-	}
-	return strings.ReplaceAll(strings.Trim(fmt.Sprint(shape), "[]"), " ", "x")
-}
-
-// formatBytes is a size for a person.
-func formatBytes(n int64) string {
-	const units = "KMGTPE"
-	if n < 1024 {
-		return fmt.Sprintf("%d B", n)
-	}
-	v, unit := float64(n)/1024, 0
-	for v >= 1024 && unit < len(units)-1 {
-		v, unit = v/1024, unit+1
-	}
-	return fmt.Sprintf("%.1f %ciB", v, units[unit])
 }

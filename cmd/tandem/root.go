@@ -11,6 +11,8 @@ import (
 
 	"github.com/tandem-gpu/tandem/array"
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/cmd/tandem/internal/screen"
+	"github.com/tandem-gpu/tandem/cmd/tandem/internal/usage"
 	"github.com/tandem-gpu/tandem/kernels"
 )
 
@@ -18,7 +20,7 @@ import (
 type app struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
-	style          style
+	style          screen.Style
 	backend        string // --backend
 	json           bool   // --json
 	fortran        bool   // --fortran
@@ -69,7 +71,7 @@ Exit codes: 0 done, 1 failed, 2 wrong flags or arguments.`,
 	flags.BoolVar(&a.json, "json", false, "print the report as JSON")
 	root.SetVersionTemplate("{{.Version}}")
 	root.RegisterFlagCompletionFunc("backend", completeBackend)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage.Wrap(err) })
 	addCommands(a, root)
 	fixHelp(root)
 	return root
@@ -84,19 +86,16 @@ func addCommands(a *app, root *cobra.Command) {
 			root.AddCommand(c)
 		}
 	}
-	var elementwise, factors, reductions []*cobra.Command
+	var elementwise, reductions []*cobra.Command
 	for _, op := range kernels.Elementwises() {
 		elementwise = append(elementwise, newElementwise(a, "", op))
-	}
-	for _, c := range factorCommands {
-		factors = append(factors, newFactor(a, c))
 	}
 	for _, op := range array.Reductions() {
 		reductions = append(reductions, newReduction(a, op))
 	}
 	add("Matrices", append(elementwise, newMatMul(a), newTranspose(a), newSort(a), newMap(a), newRandom(a))...)
 	add("Rows, columns and all elements", reductions...)
-	add("Equations and factors", factors...)
+	add("Equations and factors", newFactors(a)...)
 	add("Kernels of your own", newRun(a), newKernels(a))
 	add("Devices", newDevices(a), newConformance(a), newBench(a), newTune(a))
 	root.AddCommand(newVersion(a))
@@ -108,9 +107,9 @@ func needs(n int) cobra.PositionalArgs {
 		names := strings.Fields(cmd.Use)[1 : n+1]
 		switch {
 		case len(args) < n:
-			return usagef("no %s: give %s", names[len(args)], strings.Join(names, " "))
+			return usage.Errorf("no %s: give %s", names[len(args)], strings.Join(names, " "))
 		case len(args) > n:
-			return usagef("%s is one argument too many: give %s", args[n], strings.Join(names, " "))
+			return usage.Errorf("%s is one argument too many: give %s", args[n], strings.Join(names, " "))
 		}
 		return nil
 	}
@@ -133,7 +132,7 @@ func fixHelp(root *cobra.Command) {
 }
 
 // runE wraps the work of a command: from here on an error is not about flags or arguments, unless
-// it is a usageError.
+// it is a usage.Error.
 func (a *app) runE(f func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		a.started = true
@@ -165,8 +164,8 @@ func completeBackend(*cobra.Command, []string, string) ([]string, cobra.ShellCom
 	return values, cobra.ShellCompDirectiveNoFileComp
 }
 
-// files completes n arguments with files of these extensions.
-func files(n int, extensions ...string) cobra.CompletionFunc {
+// completeFiles completes n arguments with files of these extensions.
+func completeFiles(n int, extensions ...string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) >= n {
 			return nil, cobra.ShellCompDirectiveNoFileComp

@@ -15,6 +15,8 @@ import (
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/bench/tune"
+	"github.com/tandem-gpu/tandem/cmd/tandem/internal/screen"
+	"github.com/tandem-gpu/tandem/cmd/tandem/internal/usage"
 	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/internal/tuning"
 )
@@ -79,7 +81,7 @@ func (f *tuneFlags) check() (err error) {
 		return err
 	}
 	if err := f.Validate(); err != nil {
-		return usageError{err}
+		return usage.Wrap(err)
 	}
 	return nil
 }
@@ -89,7 +91,7 @@ func typesOf(names []string) (types []element.Type, err error) {
 	for _, name := range names {
 		t, err := element.ParseType(name)
 		if err != nil {
-			return nil, usagef("--type %v", err)
+			return nil, usage.Errorf("--type %v", err)
 		}
 		if !slices.Contains(types, t) {
 			types = append(types, t)
@@ -101,7 +103,7 @@ func typesOf(names []string) (types []element.Type, err error) {
 // minutesOf reads the flag --minutes.
 func minutesOf(minutes float64) (time.Duration, error) {
 	if !(minutes >= 0 && minutes <= 1e6) {
-		return 0, usagef("--minutes %v: give a positive number", minutes)
+		return 0, usage.Errorf("--minutes %v: give a positive number", minutes)
 	}
 	return time.Duration(minutes * float64(time.Minute)), nil
 }
@@ -114,20 +116,16 @@ func (a *app) tune(ctx context.Context, f *tuneFlags) error {
 	if file == "" {
 		return fmt.Errorf("there is no place to keep what is found: name a file in %s", tuning.Env)
 	}
-	p := newProgress(a.stderr)
-	defer p.close()
-	f.Backend = a.backend
-	f.Progress = func(what string, fraction float64) {
-		p.begin(what)
-		p.at(fraction)
-	}
+	p := screen.NewProgress(a.stderr)
+	defer p.Close()
+	f.Backend, f.Progress = a.backend, p.Step
 	stored := false
 	f.Store = func(r *tuning.Record) error {
 		stored = true
 		return tuning.Keep(r)
 	}
 	r, err := tune.Run(ctx, f.Options)
-	p.close()
+	p.Close()
 	if r == nil || err != nil && !errors.Is(err, context.Canceled) {
 		return err
 	}
@@ -154,16 +152,9 @@ func (a *app) printTuning(r *tune.Report, file string, stored bool) error {
 		return a.printJSON(tuneRecord{file, r})
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "device  %s  %s (%s), %s\n\n", deviceName(r.Device), r.Device.Name, r.Device.Platform,
+	fmt.Fprintf(&b, "device  %s  %s (%s), %s\n\n", screen.Device(r.Device), r.Device.Name, r.Device.Platform,
 		r.Device.Version)
-	writeTuning(&b, &r.Tuning, func(kernel, typ string, n int) string {
-		for _, w := range r.Before {
-			if w.Kernel == kernel && w.Type == typ && w.N == n {
-				return seconds(w.Seconds)
-			}
-		}
-		return ""
-	})
+	writeTuning(&b, &r.Tuning, r.Before)
 	for _, n := range r.Notes {
 		fmt.Fprintf(&b, "note: %s\n", n)
 	}
@@ -174,28 +165,19 @@ func (a *app) printTuning(r *tune.Report, file string, stored bool) error {
 	return err
 }
 
-// writeTuning writes the winners as a table, with what was used before, if before is not nil.
-func writeTuning(b *strings.Builder, d *tuning.Record, before func(kernel, typ string, n int) string) {
+// writeTuning writes the winners as a table, with what was used before, if that is known.
+func writeTuning(b *strings.Builder, d *tuning.Record, before []tune.Before) {
 	w := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-	line := func(kernel, typ string, n, trials int, params string, rate float64, unit string, s float64) {
-		old := ""
-		if before != nil {
-			old = "\tbefore " + before(kernel, typ, n)
-		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%.1f %s\t%s%s\t%d tried\t%s\n", kernel, typ, n, rate, unit, seconds(s), old, trials,
-			params)
-	}
 	for _, x := range d.MatMul {
-		work := 2 * float64(x.N) * float64(x.N) * float64(x.N)
-		line("matmul", x.Type, x.N, len(x.Trials), paramsText(x.Params), work/x.Seconds/1e9, "Gop/s", x.Seconds)
+		n := float64(x.N)
+		writeTuned(w, "matmul", "Gop/s", 2*n*n*n, &x, before)
 	}
 	for _, x := range d.Transpose {
-		bytes := 8.0
+		n, bytes := float64(x.N), 8.0
 		if x.Type == element.Float64.String() {
 			bytes = 16
 		}
-		line("transpose", x.Type, x.N, len(x.Trials), paramsText(x.Params),
-			bytes*float64(x.N)*float64(x.N)/x.Seconds/1e9, "GB/s", x.Seconds)
+		writeTuned(w, "transpose", "GB/s", bytes*n*n, &x, before)
 	}
 	w.Flush()
 	for _, c := range d.Crossover {
@@ -205,6 +187,18 @@ func writeTuning(b *strings.Builder, d *tuning.Record, before func(kernel, typ s
 		}
 		fmt.Fprintf(b, "crossover  %s: the device is not slower than the host (%s) %s\n", c.Type, c.Host, from)
 	}
+}
+
+// writeTuned writes a line: the rate of so much work, in 10^9 a second.
+func writeTuned[P any](w io.Writer, kernel, unit string, work float64, x *tuning.Tuned[P], before []tune.Before) {
+	old := ""
+	for _, b := range before {
+		if b.Kernel == kernel && b.Type == x.Type && b.N == x.N {
+			old = "\tbefore " + screen.Seconds(b.Seconds)
+		}
+	}
+	fmt.Fprintf(w, "%s\t%s\t%d\t%.1f %s\t%s%s\t%d tried\t%s\n", kernel, x.Type, x.N, work/x.Seconds/1e9, unit,
+		screen.Seconds(x.Seconds), old, len(x.Trials), paramsText(x.Params))
 }
 
 // paramsText is parameters for a person: "bm 64, bn 64".
@@ -255,7 +249,7 @@ func usedBy(id tuning.DeviceID) []string {
 		}
 		for _, i := range infos {
 			if tuning.DeviceIDOf(&i) == id {
-				names = append(names, deviceName(i))
+				names = append(names, screen.Device(i))
 			}
 		}
 	}

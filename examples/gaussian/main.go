@@ -15,29 +15,19 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
-	"log"
 	"math"
-	"os"
 	"time"
 
 	"gonum.org/v1/gonum/mat"
 
-	_ "github.com/tandem-gpu/tandem/backend/cudasim" // for -backend cudasim; nothing else needs it
+	"github.com/tandem-gpu/tandem/examples/internal/program"
 	"github.com/tandem-gpu/tandem/linalg"
 	"github.com/tandem-gpu/tandem/rmath"
 )
 
-func main() {
-	spec := flag.String("backend", "",
-		"device: cpu, opencl, opencl:1, ...; by default what TANDEM_BACKEND says, or the best")
-	flag.Parse()
-	if err := run(os.Stdout, *spec); err != nil {
-		log.Fatal(err)
-	}
-}
+func main() { program.Main(run) }
 
 const (
 	points = 700

@@ -7,29 +7,18 @@
 package main
 
 import (
-	"flag"
 	"fmt"
 	"io"
-	"log"
 	"math"
-	"os"
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/tandem-gpu/tandem/backend"
-	_ "github.com/tandem-gpu/tandem/backend/cudasim" // for -backend cudasim; nothing else needs it
+	"github.com/tandem-gpu/tandem/examples/internal/program"
 	"github.com/tandem-gpu/tandem/linalg"
 	"github.com/tandem-gpu/tandem/linalg/gonumblas"
 )
 
-func main() {
-	spec := flag.String("backend", "",
-		"device: cpu, opencl, opencl:1, ...; by default what "+backend.EnvBackend+" says, or the best")
-	flag.Parse()
-	if err := run(os.Stdout, *spec); err != nil {
-		log.Fatal(err)
-	}
-}
+func main() { program.Main(run) }
 
 func run(w io.Writer, spec string) error {
 	s, err := linalg.Open(spec)

@@ -10,27 +10,17 @@ package main
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"io"
-	"log"
 	"math/rand/v2"
-	"os"
 	"time"
 
 	"github.com/tandem-gpu/tandem/backend"
-	_ "github.com/tandem-gpu/tandem/backend/cudasim" // for -backend cudasim; nothing else needs it
+	"github.com/tandem-gpu/tandem/examples/internal/program"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
-func main() {
-	spec := flag.String("backend", "",
-		"device: cpu, opencl, opencl:1, ...; by default what TANDEM_BACKEND says, or the best")
-	flag.Parse()
-	if err := run(os.Stdout, *spec); err != nil {
-		log.Fatal(err)
-	}
-}
+func main() { program.Main(run) }
 
 const n = 256
 

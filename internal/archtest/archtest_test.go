@@ -236,11 +236,9 @@ var rules = []rule{
 		may: []string{
 			"array", "backend", "element", "kernels", "conformance/...", "linalg/...", "bench/...", "cluster",
 			"internal/npy", "gpu/compiler", "internal/tuning", "backend/driverkit/diskcache",
+			"cmd/tandem/internal/...",
 		},
-		mods: []string{
-			"github.com/spf13/cobra", "github.com/schollz/progressbar/v3",
-			"golang.org/x/term",
-		},
+		mods: []string{"github.com/spf13/cobra", "golang.org/x/term"},
 	},
 	{
 		pkg: "examples/...",

@@ -22,7 +22,7 @@ type chooser struct {
 	user func() (*Data, error) // of the user's file, read once
 
 	last    atomic.Pointer[device] // as most programs use one device; comparing is faster than hashing
-	mu      sync.RWMutex
+	mu      sync.Mutex
 	devices map[backend.Info]*device
 }
 
@@ -106,19 +106,16 @@ func choiceOf(info *backend.Info, t element.Type) *choice {
 const maxDevices = 1024
 
 func (c *chooser) device(info *backend.Info) *device {
-	c.mu.RLock()
-	d := c.devices[*info]
-	c.mu.RUnlock()
-	if d != nil {
-		return d
-	}
-	d = c.newDevice(info)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.devices) >= maxDevices {
-		clear(c.devices)
+	d := c.devices[*info]
+	if d == nil {
+		if len(c.devices) >= maxDevices {
+			clear(c.devices)
+		}
+		d = c.newDevice(info)
+		c.devices[*info] = d
 	}
-	c.devices[*info] = d
 	return d
 }
 

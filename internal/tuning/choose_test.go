@@ -245,7 +245,7 @@ func TestChooseOnRealDevices(t *testing.T) {
 		n, bm, bn int
 	}{
 		{element.Float32, 4096, 128, 256},
-		{element.Float32, 1024, 64, 64},
+		{element.Float32, 1024, 128, 64},
 		{element.Float32, 256, 32, 32},
 		{element.Float64, 4096, 128, 128},
 		{element.Int32, 4096, 64, 64},

@@ -32,14 +32,13 @@ func findCrossover(user []Crossing, rules []crossRule, info *backend.Info, t ele
 	if !info.Host && host.InstructionSet() == "go" {
 		return 0, false
 	}
-	for level := maxLevel; level > 0; level-- {
-		for i := range rules {
-			if rules[i].level(info, t) == level {
-				return (&Crossing{N: rules[i].N, Never: rules[i].Never}).Size(), true
-			}
+	best := 0
+	for _, r := range rules {
+		if level := r.level(info, t); level > best {
+			best, size, ok = level, (&Crossing{N: r.N, Never: r.Never}).Size(), true
 		}
 	}
-	return 0, false
+	return size, ok
 }
 
 // Size is N, or math.MaxInt for never.

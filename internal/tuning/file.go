@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -224,48 +225,38 @@ func write(name string, t *Data) (err error) {
 // Find is what was measured on the device of info; nil if nothing was.
 func (t *Data) Find(info *backend.Info) *Record {
 	id := DeviceIDOf(info)
-	for i := range t.Devices {
-		if t.Devices[i].Device == id {
-			return &t.Devices[i]
-		}
+	i := slices.IndexFunc(t.Devices, func(r Record) bool { return r.Device == id })
+	if i < 0 {
+		return nil
 	}
-	return nil
+	return &t.Devices[i]
 }
 
 // merge takes over what d holds: a newer result takes the place of an older one for the same
 // device, type and size.
 func (t *Data) merge(d *Record) {
-	var old *Record
-	for i := range t.Devices {
-		if t.Devices[i].Device == d.Device {
-			old = &t.Devices[i]
-		}
-	}
-	if old == nil {
+	same := func(r Record) bool { return r.Device == d.Device }
+	if !slices.ContainsFunc(t.Devices, same) {
 		t.Devices = append(t.Devices, Record{Device: d.Device})
-		old = &t.Devices[len(t.Devices)-1]
 	}
+	old := &t.Devices[slices.IndexFunc(t.Devices, same)]
 	old.Date, old.Tandem = d.Date, d.Tandem
 	old.MatMul, old.Transpose = mergeTuned(old.MatMul, d.MatMul), mergeTuned(old.Transpose, d.Transpose)
-	old.Crossover = replace(old.Crossover, d.Crossover, func(x, y *Crossing) bool {
+	old.Crossover = replace(old.Crossover, d.Crossover, func(x, y Crossing) bool {
 		return x.Type == y.Type && x.Host == y.Host
 	})
 }
 
 func mergeTuned[P any](old, list []Tuned[P]) []Tuned[P] {
-	return replace(old, list, func(x, y *Tuned[P]) bool { return x.Type == y.Type && x.N == y.N })
+	return replace(old, list, func(x, y Tuned[P]) bool { return x.Type == y.Type && x.N == y.N })
 }
 
-// replace is list, and what is in old only.
-func replace[E any](old, list []E, same func(x, y *E) bool) []E {
+// replace is list, and before it what is in old only.
+func replace[E any](old, list []E, same func(x, y E) bool) []E {
 	merged := []E{}
-	for i := range old {
-		replaced := false
-		for j := range list {
-			replaced = replaced || same(&old[i], &list[j])
-		}
-		if !replaced {
-			merged = append(merged, old[i])
+	for _, x := range old {
+		if !slices.ContainsFunc(list, func(y E) bool { return same(x, y) }) {
+			merged = append(merged, x)
 		}
 	}
 	return append(merged, list...)

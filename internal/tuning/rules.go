@@ -34,15 +34,9 @@ type rule[P any] struct {
 	Params []P    `json:"params"`         // from large tiles to small ones
 
 	// Cycles of a step of k on a multiprocessor that works on one tile, on two, and so on to as
-	// many as it holds, for each of Params: modelled from the machine code for sm_90, and more
-	// roughly for gfx90a, not measured. Those of NVIDIA's matrix instructions are an H200's times,
-	// in proportion to the others' there; those of AMD's are modelled, from 256 operations a cycle,
-	// with a wait for local memory in each step where a tile is alone. Those of m16n8k32 are
-	// modelled, too: 2048 products of bytes a cycle, ten of them for one of int32, as sm_80 and
-	// sm_90 do, which alone are offered it for int32; 38 bytes a cycle from the L2 cache; and,
-	// where a tile is alone, 800 cycles until what was asked for is there. Those of mfma_i32_16x16
-	// are modelled as AMD's others are, from 512 products of bytes a cycle of a compute unit, on
-	// gfx94 2048, which is more than its local memory feeds tiles of 64x64 with.
+	// many as it holds, for each of Params: modelled from the machine code for sm_90, and for
+	// matrix instructions an H200's times, in proportion to the others' there. What nobody has
+	// measured or can, as on AMD's GPUs, has none, and is one rule for all of an architecture.
 	// A rule without them offers the largest tiles that keep the device busy.
 	Cycles [][]float64 `json:"cycles,omitempty"`
 }
@@ -72,9 +66,6 @@ func mustParse(data []byte) *shipped {
 	return s
 }
 
-// maxLevel is the highest level.
-const maxLevel = 4
-
 // level is how closely a rule matches a device: 4 by its name, 3 by its architecture, 2 by its
 // vendor, 1 by nothing in particular, 0 not at all.
 func (m *match) level(info *backend.Info, t element.Type) int {
@@ -85,7 +76,7 @@ func (m *match) level(info *backend.Info, t element.Type) int {
 	case !has(info.Name, m.Device) || !has(info.Arch, m.Arch) || !has(info.Vendor, m.Vendor):
 		return 0
 	case m.Device != "":
-		return maxLevel
+		return 4
 	case m.Arch != "":
 		return 3
 	case m.Vendor != "":
@@ -124,24 +115,26 @@ type params interface {
 // Of rules that have cycles those come with the parameters.
 func closest[P params](rules []rule[P], info *backend.Info, t element.Type, thin string, n int,
 ) (list []P, cycles [][]float64) {
-	for level := maxLevel; level > 0; level-- {
-		for i := range rules {
-			if r := &rules[i]; r.Thin != thin || n > r.UpTo || r.level(info, t) != level {
+	best := 0
+	for _, r := range rules {
+		level := r.level(info, t)
+		if r.Thin != thin || n > r.UpTo || level <= best {
+			continue
+		}
+		var fit []P
+		var theirs [][]float64
+		for i, p := range r.Params {
+			if !p.Runs(info, t) {
 				continue
 			}
-			for j, p := range rules[i].Params {
-				if !p.Runs(info, t) {
-					continue
-				}
-				list = append(list, p)
-				if rules[i].Cycles != nil {
-					cycles = append(cycles, rules[i].Cycles[j])
-				}
-			}
-			if list != nil {
-				return list, cycles
+			fit = append(fit, p)
+			if r.Cycles != nil {
+				theirs = append(theirs, r.Cycles[i])
 			}
 		}
+		if fit != nil {
+			list, cycles, best = fit, theirs, level
+		}
 	}
-	return nil, nil
+	return list, cycles
 }

@@ -1,4 +1,4 @@
-package main
+package userkernel
 
 import (
 	"errors"
@@ -8,32 +8,37 @@ import (
 	"strings"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/cmd/tandem/internal/files"
+	"github.com/tandem-gpu/tandem/cmd/tandem/internal/usage"
 	"github.com/tandem-gpu/tandem/element"
 )
 
-// A kernelArg is one parsed --arg: a scalar, a file, or an array of zeros.
-type kernelArg struct {
-	text   string       // as the user gave it, "" for what is not of --arg
-	kind   string       // of a scalar: "i32", ...
-	scalar backend.Arg  // Size is 0 for what is not a scalar
-	path   string       // the .npy file; "" for an array of zeros
-	typ    element.Type // of an array of zeros
-	shape  []int        // of an array of zeros
-	result bool         // written to a file of -o after the run
+// An arg is one parsed --arg: a scalar, a file, or an array of zeros.
+type arg struct {
+	text   string        // as the user gave it, "" for what is not of --arg
+	kind   string        // of a scalar: "i32", ...
+	scalar backend.Arg   // Size is 0 for what is not a scalar
+	path   string        // the .npy file; "" for an array of zeros
+	typ    element.Type  // of an array of zeros
+	shape  []int         // of an array of zeros
+	result bool          // written to a file of -o after the run
+	data   files.Operand // the array, once it is loaded
 }
 
 // failed adds to an error which argument it is about.
-func (arg kernelArg) failed(err error) error {
-	if arg.text == "" {
+func (a *arg) failed(err error) error {
+	if err == nil || a.text == "" {
 		return err
 	}
-	return fmt.Errorf("--arg %s: %w", arg.text, err)
+	return fmt.Errorf("--arg %s: %w", a.text, err)
 }
+
+func (a *arg) isArray() bool { return a.scalar.Size == 0 }
 
 // maxDim is the largest dimension of a matrix.
 const maxDim = math.MaxInt32
 
-// parseKernelArg reads one --arg:
+// parseArg reads one --arg:
 //
 //	FILE.npy, in:FILE     an array, copied to the device
 //	inout:FILE            the same, and a result
@@ -42,32 +47,32 @@ const maxDim = math.MaxInt32
 //
 // What precedes the first colon decides. Without one of these words it is a file name, which must
 // end in .npy then.
-func parseKernelArg(text string) (kernelArg, error) {
-	arg := kernelArg{text: text}
+func parseArg(text string) (arg, error) {
+	a := arg{text: text}
 	kind, rest, named := strings.Cut(text, ":")
 	var err error
 	switch {
 	case named && (kind == "in" || kind == "inout"):
-		arg.path, arg.result = rest, kind == "inout"
+		a.path, a.result = rest, kind == "inout"
 		if rest == "" {
 			err = errors.New("no file name after the colon")
 		}
 	case named && kind == "out":
-		arg.result = true
-		arg.typ, arg.shape, err = parseZeros(rest)
-	case named && scalars[kind] != nil:
-		arg.kind = kind
-		arg.scalar, err = scalars[kind](rest)
+		a.result = true
+		a.typ, a.shape, err = parseZeros(rest)
+	case named && numbers[kind] != "":
+		a.kind = kind
+		a.scalar, err = parseScalar(kind, rest)
 	case strings.HasSuffix(strings.ToLower(text), ".npy"):
-		arg.path = text
+		a.path = text
 	default:
 		err = errors.New("it is none of FILE.npy, in:FILE, inout:FILE, out:TYPE:SHAPE, and i32:, u32:, i64:, u64:, " +
 			"f32: or f64: with a number")
 	}
 	if err != nil {
-		return kernelArg{}, usagef("--arg %s: %w", text, err)
+		return arg{}, usage.Errorf("--arg %s: %w", text, err)
 	}
-	return arg, nil
+	return a, nil
 }
 
 // parseZeros reads TYPE:SHAPE.
@@ -79,7 +84,7 @@ func parseZeros(text string) (typ element.Type, shape []int, err error) {
 	if typ, err = element.ParseType(name); err != nil {
 		return 0, nil, err
 	}
-	shape, err = parseDims(dims, 2, 0)
+	shape, err = ParseDims(dims, 2, 0)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -93,8 +98,8 @@ func parseZeros(text string) (typ element.Type, shape []int, err error) {
 	return typ, shape, nil
 }
 
-// parseDims reads "6", "6x6" or "6x6x6": up to most whole numbers of at least least.
-func parseDims(text string, most, least int) ([]int, error) {
+// ParseDims reads "6", "6x6" or "6x6x6": up to most whole numbers of at least least.
+func ParseDims(text string, most, least int) ([]int, error) {
 	parts := strings.Split(text, "x")
 	if len(parts) > most {
 		return nil, fmt.Errorf("%q has %d dimensions; at most %d are possible", text, len(parts), most)
@@ -111,39 +116,34 @@ func parseDims(text string, most, least int) ([]int, error) {
 	return dims, nil
 }
 
-// scalars reads the number after the colon. Integers may be in any base that Go knows (0x1f, 0b11).
-var scalars = map[string]func(text string) (backend.Arg, error){
-	"i32": func(text string) (backend.Arg, error) {
-		v, err := strconv.ParseInt(text, 0, 32)
-		return backend.Int32(int32(v)), numberError(err, "an int32, from -2^31 to 2^31-1")
-	},
-	"u32": func(text string) (backend.Arg, error) {
-		v, err := strconv.ParseUint(text, 0, 32)
-		return backend.Uint32(uint32(v)), numberError(err, "a uint32, from 0 to 2^32-1")
-	},
-	"i64": func(text string) (backend.Arg, error) {
-		v, err := strconv.ParseInt(text, 0, 64)
-		return backend.Int64(v), numberError(err, "an int64, from -2^63 to 2^63-1")
-	},
-	"u64": func(text string) (backend.Arg, error) {
-		v, err := strconv.ParseUint(text, 0, 64)
-		return backend.Uint64(v), numberError(err, "a uint64, from 0 to 2^64-1")
-	},
-	"f32": func(text string) (backend.Arg, error) {
-		v, err := strconv.ParseFloat(text, 32)
-		return backend.Float32(float32(v)), numberError(err, "a float32")
-	},
-	"f64": func(text string) (backend.Arg, error) {
-		v, err := strconv.ParseFloat(text, 64)
-		return backend.Float64(v), numberError(err, "a float64")
-	},
+// numbers are the kinds of scalars, and what each is.
+var numbers = map[string]string{
+	"i32": "an int32, from -2^31 to 2^31-1", "u32": "a uint32, from 0 to 2^32-1",
+	"i64": "an int64, from -2^63 to 2^63-1", "u64": "a uint64, from 0 to 2^64-1",
+	"f32": "a float32", "f64": "a float64",
 }
 
-func numberError(err error, what string) error {
-	if err == nil {
-		return nil
+// parseScalar reads a number. Integers may be in any base that Go knows (0x1f, 0b11).
+func parseScalar(kind, text string) (a backend.Arg, err error) {
+	var i int64
+	var u uint64
+	var f float64
+	bits, _ := strconv.Atoi(kind[1:])
+	switch kind[0] {
+	case 'i':
+		i, err = strconv.ParseInt(text, 0, bits)
+	case 'u':
+		u, err = strconv.ParseUint(text, 0, bits)
+	case 'f':
+		f, err = strconv.ParseFloat(text, bits)
 	}
-	return errors.New("it is not " + what)
+	if err != nil {
+		return a, errors.New("it is not " + numbers[kind])
+	}
+	return map[string]backend.Arg{
+		"i32": backend.Int32(int32(i)), "u32": backend.Uint32(uint32(u)), "i64": backend.Int64(i),
+		"u64": backend.Uint64(u), "f32": backend.Float32(float32(f)), "f64": backend.Float64(f),
+	}[kind], nil
 }
 
 // parseGrid reads --grid and --block.
@@ -154,11 +154,11 @@ func parseGrid(groups, local string) (g backend.Grid, err error) {
 		dims       *[3]int
 	}{{"--grid", groups, 0, &g.Groups}, {"--block", local, 1, &g.Local}} {
 		if f.text == "" {
-			return g, usagef("no %s: give %[1]s N, NxN or NxNxN", f.flag)
+			return g, usage.Errorf("no %s: give %[1]s N, NxN or NxNxN", f.flag)
 		}
-		dims, err := parseDims(f.text, 3, f.least)
+		dims, err := ParseDims(f.text, 3, f.least)
 		if err != nil {
-			return g, usagef("%s %s: %w", f.flag, f.text, err)
+			return g, usage.Errorf("%s %s: %w", f.flag, f.text, err)
 		}
 		*f.dims = [3]int{1, 1, 1}
 		copy(f.dims[:], dims)
@@ -175,13 +175,13 @@ func parseMacros(defines []string) (map[string]string, error) {
 			value = "1"
 		}
 		if !isIdentifier(name) {
-			return nil, usagef("-D %s: %q is not the name of a macro; write NAME=VALUE or NAME", d, name)
+			return nil, usage.Errorf("-D %s: %q is not the name of a macro; write NAME=VALUE or NAME", d, name)
 		}
 		if _, twice := macros[name]; twice {
-			return nil, usagef("-D %s: %s is defined twice", d, name)
+			return nil, usage.Errorf("-D %s: %s is defined twice", d, name)
 		}
 		if strings.ContainsAny(value, "\n\r\x00") {
-			return nil, usagef("-D %q: a value is a single line", d)
+			return nil, usage.Errorf("-D %q: a value is a single line", d)
 		}
 		macros[name] = value
 	}

@@ -1,10 +1,12 @@
-package main
+package userkernel
 
 import (
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/tandem-gpu/tandem/cmd/tandem/internal/usage"
 )
 
 // FuzzParseGrid: any text is a grid of numbers within their limits, which prints as it was read, or
@@ -27,8 +29,8 @@ func FuzzParseGrid(f *testing.F) {
 	f.Fuzz(func(t *testing.T, groups, local string) {
 		g, err := parseGrid(groups, local)
 		if err != nil {
-			var usage usageError
-			if !errors.As(err, &usage) {
+			var wrong usage.Error
+			if !errors.As(err, &wrong) {
 				t.Errorf("%q, %q: %v", groups, local, err)
 			}
 			return
@@ -61,8 +63,8 @@ func FuzzParseMacros(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		macros, err := parseMacros([]string{text})
 		if err != nil {
-			var usage usageError
-			if !errors.As(err, &usage) {
+			var wrong usage.Error
+			if !errors.As(err, &wrong) {
 				t.Errorf("%q: %v", text, err)
 			}
 			return

@@ -1,4 +1,4 @@
-package main
+package userkernel
 
 import (
 	"bytes"
@@ -14,24 +14,24 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/gpu/compiler"
 )
 
-// A hostKernel is a program that runs a kernel in Go on the cpu device, which compiles nothing: the
-// go command does. The program is the test of the kernel's package with one file instead of its
-// own, so that package main can be run as well, and kernels that are not exported.
-type hostKernel struct {
-	dir string // of its files, temporary
+// A hostProgram runs a kernel in Go on the cpu device, which compiles nothing: the go command does.
+// The program is the test of the kernel's package with one file instead of its own, so that package
+// main can be run as well, and kernels that are not exported.
+type hostProgram struct {
+	name string // of the kernel
+	dir  string // of its files, temporary
 }
 
-//go:embed gohost.tmpl
+//go:embed host.tmpl
 var hostTemplate string
 
-// A hostJob goes to the program and comes back, as gohost.tmpl has it.
+// A hostJob goes to the program and comes back, as host.tmpl has it.
 type hostJob struct {
 	Grid        backend.Grid
 	Args        []hostArg
@@ -39,26 +39,23 @@ type hostJob struct {
 	Err         string
 }
 
+// A hostArg is an array, or a backend.Arg without a buffer, which cannot be sent.
 type hostArg struct {
-	Data   []byte  // of an array
-	Ints   []int64 // that follow the array: its offset and what p.args gives; nil for a scalar
-	Scalar hostScalar
-}
+	Data []byte
+	Ints []int64 // that follow the array; nil for a scalar
 
-// A hostScalar is a backend.Arg without a buffer, which cannot be sent.
-type hostScalar struct {
 	Bits uint64
 	Size int
 	Type string
 }
 
-// buildHost builds the program. close ends it, also after an error.
-func (job *kernelJob) buildHost(ctx context.Context, in *compiler.Instance) (h *hostKernel, err error) {
-	h = new(hostKernel)
+// buildHost builds the program of a kernel in a folder. close ends it, also after an error.
+func buildHost(ctx context.Context, folder string, in *compiler.Instance) (h *hostProgram, err error) {
+	h = &hostProgram{name: in.Name}
 	if h.dir, err = os.MkdirTemp("", "tandem-run-"); err != nil {
 		return h, err
 	}
-	dir, err := filepath.Abs(filepath.Dir(job.file))
+	dir, err := filepath.Abs(folder)
 	if err != nil {
 		return h, err
 	}
@@ -74,9 +71,9 @@ func (job *kernelJob) buildHost(ctx context.Context, in *compiler.Instance) (h *
 	return h, nil
 }
 
-func (h *hostKernel) at(name string) string { return filepath.Join(h.dir, name) }
+func (h *hostProgram) at(name string) string { return filepath.Join(h.dir, name) }
 
-func (h *hostKernel) close() {
+func (h *hostProgram) close() {
 	if h.dir != "" {
 		os.RemoveAll(h.dir)
 	}
@@ -84,7 +81,7 @@ func (h *hostKernel) close() {
 
 // overlay writes the files of which the program is made where the package has others or none, and
 // what the go command needs to know of that.
-func (h *hostKernel) overlay(dir string, in *compiler.Instance) (string, error) {
+func (h *hostProgram) overlay(dir string, in *compiler.Instance) (string, error) {
 	old, err := os.ReadFile(filepath.Join(dir, compiler.FileName))
 	launch := err != nil || bytes.Contains(old, []byte("/gpu/launch\"")) // the package may call these functions
 	text, err := compiler.Compile(dir, compiler.Options{NoLaunch: !launch, NoPTX: true})
@@ -114,25 +111,17 @@ func (h *hostKernel) overlay(dir string, in *compiler.Instance) (string, error) 
 }
 
 // run launches the kernel on the arguments, and brings the arrays back.
-func (h *hostKernel) run(ctx context.Context, job *kernelJob, in *compiler.Instance, buffers []kernelBuffer,
-) (time.Duration, error) {
-	j := hostJob{Grid: job.grid}
-	for i, b := range buffers {
-		s := job.args[i].scalar
-		arg := hostArg{Scalar: hostScalar{s.Bits, s.Size, s.Type}}
-		if b != nil {
-			var err error
-			if arg.Data, err = b.bytes(); err != nil {
-				return 0, err
-			}
-			for _, n := range b.args(&in.Params[i])[1:] {
-				arg.Ints = append(arg.Ints, n.(int64))
-			}
+func (h *hostProgram) run(ctx context.Context, l *Launch) (time.Duration, error) {
+	job := hostJob{Grid: l.job.grid}
+	for i, a := range l.job.args {
+		arg := hostArg{Bits: a.scalar.Bits, Size: a.scalar.Size, Type: a.scalar.Type}
+		if a.isArray() {
+			arg = hostArg{Data: a.data.Bytes(), Ints: l.geometry(i)}
 		}
-		j.Args = append(j.Args, arg)
+		job.Args = append(job.Args, arg)
 	}
 	var data bytes.Buffer
-	err := gob.NewEncoder(&data).Encode(&j)
+	err := gob.NewEncoder(&data).Encode(&job)
 	if err == nil {
 		err = os.WriteFile(h.at("in"), data.Bytes(), 0o600)
 	}
@@ -140,26 +129,24 @@ func (h *hostKernel) run(ctx context.Context, job *kernelJob, in *compiler.Insta
 		return 0, err
 	}
 	if out, err := exec.CommandContext(ctx, h.at("kernel.exe"), h.at("in"), h.at("out")).CombinedOutput(); err != nil {
-		return 0, fmt.Errorf("%s on the cpu device: %w\n%s", in.Name, err, strings.TrimSpace(string(out)))
+		return 0, fmt.Errorf("%s on the cpu device: %w\n%s", h.name, err, bytes.TrimSpace(out))
 	}
 	f, err := os.Open(h.at("out"))
 	if err != nil {
 		return 0, err
 	}
 	defer f.Close()
-	j = hostJob{}
-	if err := gob.NewDecoder(f).Decode(&j); err != nil {
+	job = hostJob{}
+	if err := gob.NewDecoder(f).Decode(&job); err != nil {
 		return 0, err
 	}
-	if j.Err != "" {
-		return 0, errors.New(j.Err)
+	if job.Err != "" {
+		return 0, errors.New(job.Err)
 	}
-	for i, b := range buffers {
-		if b != nil {
-			if err := b.fill(j.Args[i].Data); err != nil {
-				return 0, err
-			}
+	for i, a := range l.job.args {
+		if a.isArray() {
+			copy(a.data.Bytes(), job.Args[i].Data)
 		}
 	}
-	return time.Duration(j.Nanoseconds), nil
+	return time.Duration(job.Nanoseconds), nil
 }

@@ -1,4 +1,4 @@
-package main
+package userkernel
 
 import (
 	"errors"
@@ -8,48 +8,49 @@ import (
 	"testing"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/cmd/tandem/internal/usage"
 	"github.com/tandem-gpu/tandem/element"
 )
 
-func TestParseKernelArg(t *testing.T) {
+func TestParseArg(t *testing.T) {
 	for _, test := range []struct {
 		text string
-		want kernelArg
+		want arg
 	}{
-		{"in.npy", kernelArg{path: "in.npy"}},
-		{"dir/IN.NPY", kernelArg{path: "dir/IN.NPY"}},
-		{`C:\data\in.npy`, kernelArg{path: `C:\data\in.npy`}},
-		{"odd:name.npy", kernelArg{path: "odd:name.npy"}},
-		{"in:/dev/fd/63", kernelArg{path: "/dev/fd/63"}},
-		{"in:i32:7.npy", kernelArg{path: "i32:7.npy"}},
-		{"inout:x.npy", kernelArg{path: "x.npy", result: true}},
-		{"out:f4:64x32", kernelArg{typ: element.Float32, shape: []int{64, 32}, result: true}},
-		{"out:f8:7", kernelArg{typ: element.Float64, shape: []int{7}, result: true}},
-		{"out:i4:0x5", kernelArg{typ: element.Int32, shape: []int{0, 5}, result: true}},
-		{"out:i4:2147483647", kernelArg{typ: element.Int32, shape: []int{math.MaxInt32}, result: true}},
-		{"i32:-2147483648", kernelArg{scalar: backend.Int32(math.MinInt32)}},
-		{"i32:0x7fffffff", kernelArg{scalar: backend.Int32(math.MaxInt32)}},
-		{"u32:4294967295", kernelArg{scalar: backend.Uint32(math.MaxUint32)}},
-		{"i64:-9223372036854775808", kernelArg{scalar: backend.Int64(math.MinInt64)}},
-		{"u64:18446744073709551615", kernelArg{scalar: backend.Uint64(math.MaxUint64)}},
-		{"f32:1.5", kernelArg{scalar: backend.Float32(1.5)}},
-		{"f32:-inf", kernelArg{scalar: backend.Float32(float32(math.Inf(-1)))}},
-		{"f32:1e-45", kernelArg{scalar: backend.Float32(math.SmallestNonzeroFloat32)}},
-		{"f64:-0", kernelArg{scalar: backend.Float64(math.Copysign(0, -1))}},
-		{"f64:0x1p-1074", kernelArg{scalar: backend.Float64(math.SmallestNonzeroFloat64)}},
+		{"in.npy", arg{path: "in.npy"}},
+		{"dir/IN.NPY", arg{path: "dir/IN.NPY"}},
+		{`C:\data\in.npy`, arg{path: `C:\data\in.npy`}},
+		{"odd:name.npy", arg{path: "odd:name.npy"}},
+		{"in:/dev/fd/63", arg{path: "/dev/fd/63"}},
+		{"in:i32:7.npy", arg{path: "i32:7.npy"}},
+		{"inout:x.npy", arg{path: "x.npy", result: true}},
+		{"out:f4:64x32", arg{typ: element.Float32, shape: []int{64, 32}, result: true}},
+		{"out:f8:7", arg{typ: element.Float64, shape: []int{7}, result: true}},
+		{"out:i4:0x5", arg{typ: element.Int32, shape: []int{0, 5}, result: true}},
+		{"out:i4:2147483647", arg{typ: element.Int32, shape: []int{math.MaxInt32}, result: true}},
+		{"i32:-2147483648", arg{scalar: backend.Int32(math.MinInt32)}},
+		{"i32:0x7fffffff", arg{scalar: backend.Int32(math.MaxInt32)}},
+		{"u32:4294967295", arg{scalar: backend.Uint32(math.MaxUint32)}},
+		{"i64:-9223372036854775808", arg{scalar: backend.Int64(math.MinInt64)}},
+		{"u64:18446744073709551615", arg{scalar: backend.Uint64(math.MaxUint64)}},
+		{"f32:1.5", arg{scalar: backend.Float32(1.5)}},
+		{"f32:-inf", arg{scalar: backend.Float32(float32(math.Inf(-1)))}},
+		{"f32:1e-45", arg{scalar: backend.Float32(math.SmallestNonzeroFloat32)}},
+		{"f64:-0", arg{scalar: backend.Float64(math.Copysign(0, -1))}},
+		{"f64:0x1p-1074", arg{scalar: backend.Float64(math.SmallestNonzeroFloat64)}},
 	} {
 		test.want.text = test.text
 		if test.want.scalar.Size > 0 {
 			test.want.kind, _, _ = strings.Cut(test.text, ":")
 		}
-		got, err := parseKernelArg(test.text)
+		got, err := parseArg(test.text)
 		if err != nil || !reflect.DeepEqual(got, test.want) {
 			t.Errorf("%s: %+v, %v; want %+v", test.text, got, err, test.want)
 		}
 	}
 }
 
-func TestParseKernelArgBad(t *testing.T) {
+func TestParseArgBad(t *testing.T) {
 	for _, test := range []struct{ text, says string }{
 		{"", "none of FILE.npy"},
 		{":", "none of FILE.npy"},
@@ -80,9 +81,9 @@ func TestParseKernelArgBad(t *testing.T) {
 		{"f32:one", "not a float32"},
 		{"f64:1e309", "not a float64"},
 	} {
-		_, err := parseKernelArg(test.text)
-		var usage usageError
-		if !errors.As(err, &usage) || !strings.Contains(err.Error(), test.says) ||
+		_, err := parseArg(test.text)
+		var wrong usage.Error
+		if !errors.As(err, &wrong) || !strings.Contains(err.Error(), test.says) ||
 			!strings.HasPrefix(err.Error(), "--arg "+test.text) {
 			t.Errorf("%s: %v, want %q", test.text, err, test.says)
 		}
@@ -129,8 +130,8 @@ func TestParseMacros(t *testing.T) {
 	}
 }
 
-// FuzzParseKernelArg: any text is an argument or an error that says what, and means one thing.
-func FuzzParseKernelArg(f *testing.F) {
+// FuzzParseArg: any text is an argument or an error that says what, and means one thing.
+func FuzzParseArg(f *testing.F) {
 	for _, text := range []string{
 		"", ":", "a.npy", "in:a", "inout:a", "out:f4:1x2", "i32:1", "u64:0x1", "f32:nan", "f64:1e400",
 		"out:i4:99999999999x9",
@@ -139,21 +140,21 @@ func FuzzParseKernelArg(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		arg, err := parseKernelArg(text)
+		a, err := parseArg(text)
 		if err != nil {
-			var usage usageError
-			if !errors.As(err, &usage) || !strings.Contains(err.Error(), text) {
+			var wrong usage.Error
+			if !errors.As(err, &wrong) || !strings.Contains(err.Error(), text) {
 				t.Errorf("%q: %v", text, err)
 			}
 			return
 		}
-		scalar, zeros, file := arg.scalar.Size != 0, arg.shape != nil, arg.path != ""
-		if arg.text != text || scalar && (zeros || file || arg.result) || zeros && (file || !arg.result) || !scalar &&
+		scalar, zeros, file := a.scalar.Size != 0, a.shape != nil, a.path != ""
+		if a.text != text || scalar && (zeros || file || a.result) || zeros && (file || !a.result) || !scalar &&
 			!zeros && !file {
-			t.Errorf("%q: %+v", text, arg)
+			t.Errorf("%q: %+v", text, a)
 		}
-		if zeros && (len(arg.shape) < 1 || len(arg.shape) > 2) {
-			t.Errorf("%q: shape %v", text, arg.shape)
+		if zeros && (len(a.shape) < 1 || len(a.shape) > 2) {
+			t.Errorf("%q: shape %v", text, a.shape)
 		}
 	})
 }

@@ -1,0 +1,144 @@
+package operation
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/cmd/tandem/internal/files"
+	"github.com/tandem-gpu/tandem/linalg"
+)
+
+// The factorizations, each of a matrix of floating-point numbers, and the solution of equations.
+// Results are in the order in which the commands name their files.
+var (
+	LU       = inFloat(lu[float32], lu[float64])
+	Cholesky = inFloat(cholesky[float32], cholesky[float64])
+	QR       = inFloat(qr[float32], qr[float64])
+	EigSym   = inFloat(eigSym[float32], eigSym[float64])
+	SVD      = inFloat(svd[float32], svd[float64])
+	Solve    = inFloat(solve[float32], solve[float64])
+)
+
+// inFloat chooses the operation in the type of the files, the first of which must be a matrix.
+func inFloat(single, double Operation) Operation {
+	return func(in []files.Operand) (*Plan, error) {
+		switch f := files.InType(in[0].Type, single, double, nil); {
+		case f == nil:
+			return nil, fmt.Errorf("%s: %w: factorizations are of float32 and float64; convert it with numpy, as in "+
+				"x.astype('f8')", in[0], backend.ErrUnsupported)
+		case len(in[0].Shape) != 2:
+			return nil, fmt.Errorf("%s is no matrix", in[0])
+		default:
+			return f(in)
+		}
+	}
+}
+
+// whole is a result of m's own shape.
+func whole[T linalg.Element](m linalg.Matrix[T]) files.Result {
+	return files.ResultOf(m, m.Rows, m.Cols)
+}
+
+// vector is a result of one dimension.
+func vector[T linalg.Element](v []T) files.Result {
+	return files.ResultOf(linalg.NewMatrix(1, len(v), v), len(v))
+}
+
+// luFlops is the operations of an LU factorization.
+func luFlops(rows, cols int) float64 {
+	m, n, k := float64(rows), float64(cols), float64(min(rows, cols))
+	return 2 * k * (m*n - (m+n)*k/2 + k*k/3)
+}
+
+func lu[T linalg.Float](in []files.Operand) (*Plan, error) {
+	a := files.Matrix[T](in[0])
+	compute := func(ctx context.Context, s *linalg.Session) ([]files.Result, error) {
+		f, err := linalg.FactorLUContext(ctx, s, a)
+		if err != nil {
+			return nil, err
+		}
+		pivots := make([]int32, len(f.Pivots()))
+		for i, p := range f.Pivots() {
+			pivots[i] = int32(p)
+		}
+		return []files.Result{whole(f.Packed()), vector(pivots)}, nil
+	}
+	return &Plan{Flops: luFlops(a.Rows, a.Cols), Compute: compute}, nil
+}
+
+func cholesky[T linalg.Float](in []files.Operand) (*Plan, error) {
+	a := files.Matrix[T](in[0])
+	compute := func(ctx context.Context, s *linalg.Session) ([]files.Result, error) {
+		f, err := linalg.FactorCholeskyContext(ctx, s, a)
+		if err != nil {
+			return nil, err
+		}
+		return []files.Result{whole(f.L())}, nil
+	}
+	n := float64(a.Rows)
+	return &Plan{Flops: n * n * n / 3, Compute: compute}, nil
+}
+
+func qr[T linalg.Float](in []files.Operand) (*Plan, error) {
+	a := files.Matrix[T](in[0])
+	compute := func(ctx context.Context, s *linalg.Session) ([]files.Result, error) {
+		f, err := linalg.FactorQRContext(ctx, s, a)
+		if err != nil {
+			return nil, err
+		}
+		q, err := f.QContext(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return []files.Result{whole(q), whole(f.R())}, nil
+	}
+	m, k := float64(a.Rows), float64(min(a.Rows, a.Cols))
+	return &Plan{Flops: 2*luFlops(a.Rows, a.Cols) + 2*k*k*(m-k/3), Compute: compute}, nil
+}
+
+func eigSym[T linalg.Float](in []files.Operand) (*Plan, error) {
+	a := files.Matrix[T](in[0])
+	compute := func(ctx context.Context, s *linalg.Session) ([]files.Result, error) {
+		f, err := linalg.FactorEigSymContext(ctx, s, a)
+		if err != nil {
+			return nil, err
+		}
+		return []files.Result{vector(f.Values()), whole(f.Vectors())}, nil
+	}
+	n := float64(a.Rows)
+	return &Plan{Flops: n * n * n * 14 / 3, Compute: compute}, nil
+}
+
+func svd[T linalg.Float](in []files.Operand) (*Plan, error) {
+	a := files.Matrix[T](in[0])
+	compute := func(ctx context.Context, s *linalg.Session) ([]files.Result, error) {
+		f, err := linalg.FactorSVDContext(ctx, s, a)
+		if err != nil {
+			return nil, err
+		}
+		return []files.Result{vector(f.Values()), whole(f.U()), whole(f.VT())}, nil
+	}
+	small, large := float64(min(a.Rows, a.Cols)), float64(max(a.Rows, a.Cols))
+	return &Plan{Flops: 12 * small * small * large, Compute: compute}, nil
+}
+
+func solve[T linalg.Float](in []files.Operand) (*Plan, error) {
+	a, b := files.Matrix[T](in[0]), column[T](in[1])
+	if a.Rows != a.Cols || a.Rows != b.Rows {
+		return nil, fmt.Errorf("%s and %s: the first is to be square, with the rows of the second", in[0], in[1])
+	}
+	compute := func(ctx context.Context, s *linalg.Session) ([]files.Result, error) {
+		f, err := linalg.FactorLUContext(ctx, s, a)
+		if err != nil {
+			return nil, err
+		}
+		x, err := f.SolveContext(ctx, 'N', b)
+		if err != nil {
+			return nil, err
+		}
+		return []files.Result{files.ResultOf(x, in[1].Shape...)}, nil
+	}
+	n := float64(a.Rows)
+	return &Plan{Flops: luFlops(a.Rows, a.Rows) + 2*n*n*float64(b.Cols), Compute: compute}, nil
+}
