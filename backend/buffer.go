@@ -95,8 +95,8 @@ func (d *Device) AllocHost(n int64) (*Buffer, error) {
 	return d.alloc("Device.AllocHost", n, d.driver.AllocHost, &buffer{host: true, staging: !d.info.UnifiedMemory})
 }
 
-// alloc gives a buffer n bytes that make makes, and puts it into the caller's hands.
-func (d *Device) alloc(op string, n int64, make func(n int64) (Memory, error), s *buffer) (*Buffer, error) {
+// alloc gives a buffer n bytes that get makes, and puts it into the caller's hands.
+func (d *Device) alloc(op string, n int64, get func(n int64) (Memory, error), s *buffer) (*Buffer, error) {
 	if err := d.enter(op); err != nil {
 		return nil, err
 	}
@@ -105,7 +105,7 @@ func (d *Device) alloc(op string, n int64, make func(n int64) (Memory, error), s
 		return nil, err
 	}
 	var err error
-	if s.mem, err = d.allocate(func() (Memory, error) { return make(n) }); err != nil {
+	if s.mem, err = d.allocate(func() (Memory, error) { return get(n) }); err != nil {
 		return nil, d.sized(err, n)
 	}
 	return d.newBuffer(op, s)
