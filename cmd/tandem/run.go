@@ -166,10 +166,10 @@ func (a *app) runKernel(ctx context.Context, command string, job *userkernel.Job
 			rec.Device = s.Info()
 			bar.Begin("compiling the kernel")
 			k, err := job.Compile(ctx, s)
-			defer k.Close()
 			if err != nil {
 				return err
 			}
+			defer k.Close()
 			bar.Begin("running " + k.Name + " on " + rec.Device.Name)
 			call := time.Now()
 			list, took, err := k.Run(ctx)

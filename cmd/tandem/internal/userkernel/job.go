@@ -145,8 +145,7 @@ type Launch struct {
 	host *hostProgram       // the program that runs that
 }
 
-// Compile compiles the kernel, whose files are loaded. Close ends what it gives, also beside an
-// error.
+// Compile compiles the kernel, whose files are loaded. Close ends what it gives.
 func (j *Job) Compile(ctx context.Context, s *linalg.Session) (l *Launch, err error) {
 	l = &Launch{job: j, s: s, Name: j.kernel}
 	source := &backend.Source{Name: j.kernel, File: filepath.ToSlash(j.file), Text: j.text, Macros: j.macros}
@@ -162,7 +161,9 @@ func (j *Job) Compile(ctx context.Context, s *linalg.Session) (l *Launch, err er
 		}
 	}
 	if l.in != nil && s.Info().Host {
-		l.host, err = buildHost(ctx, filepath.Dir(j.file), l.in)
+		if l.host, err = buildHost(ctx, filepath.Dir(j.file), l.in); err != nil {
+			l.Close()
+		}
 		return l, err
 	}
 	if l.k, err = s.CompileSourceContext(ctx, source); err != nil {
