@@ -24,7 +24,7 @@ func TakeAlong[T Stored](c, a *Array[T], index *Array[int32]) error {
 		return err
 	}
 	return byPlace("TakeAlong", c, index, "a", n, func(bad *Array[int32]) error {
-		return moved(c, a, index, bad, fromAlong)
+		return asBits(c, a, moving{what: fromAlong, index: index, bad: bad})
 	})
 }
 
@@ -45,7 +45,7 @@ func PutAlong[T Stored](c, a *Array[T], index *Array[int32]) error {
 		return err
 	}
 	return byPlace("PutAlong", c, index, "c", n, func(bad *Array[int32]) error {
-		return moved(c, a, index, bad, toAlong)
+		return asBits(c, a, moving{what: toAlong, index: index, bad: bad})
 	})
 }
 

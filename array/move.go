@@ -300,29 +300,12 @@ func place[T Stored](c, a *Array[T], m moves.Map) error {
 	if rows == 0 || cols == 0 {
 		return nil
 	}
-	switch unsafe.Sizeof(*new(T)) {
-	case 1:
-		return placeBits((*Array[uint8])(c), (*Array[uint8])(a), m)
-	case 2:
-		return placeBits((*Array[uint16])(c), (*Array[uint16])(a), m)
-	case 4:
-		return placeBits(narrow(c), narrow(a), m)
-	}
-	return placeBits(wide(c), wide(a), m)
+	return asBits(c, a, moving{what: placed, places: m})
 }
 
 // unsigned is what the bits of elements are moved as.
 type unsigned interface {
 	uint8 | uint16 | uint32 | uint64
-}
-
-func placeBits[E unsigned](c, a *Array[E], m moves.Map) error {
-	rows, cols := c.Dims()
-	grid, short := moveGrid(c.Session().Info(), rows, cols)
-	if short {
-		return moves.LaunchPlaceShort[E](c.Session(), grid, c, a, m)
-	}
-	return moves.LaunchPlace[E](c.Session(), grid, c, a, m)
 }
 
 // moveGrid is the grid of a kernel of package moves for so many rows, and whether they are short:
@@ -350,7 +333,7 @@ func TakeRows[T Stored](c, a *Array[T], index *Array[int32]) error {
 		return err
 	}
 	return byIndex("TakeRows", c, index, "a", "rows", m, 0, func(bad *Array[int32]) error {
-		return moved(c, a, index, bad, fromRows)
+		return asBits(c, a, moving{what: fromRows, index: index, bad: bad})
 	})
 }
 
@@ -370,7 +353,7 @@ func TakeCols[T Stored](c, a *Array[T], index *Array[int32]) error {
 		return err
 	}
 	return byIndex("TakeCols", c, index, "a", "columns", n, 0, func(bad *Array[int32]) error {
-		return moved(c, a, index, bad, fromCols)
+		return asBits(c, a, moving{what: fromCols, index: index, bad: bad})
 	})
 }
 
@@ -384,7 +367,7 @@ func PutRows[T Stored](c, a *Array[T], index *Array[int32]) error {
 		return err
 	}
 	return byIndex("PutRows", c, index, "c", "rows", rows, rows, func(bad *Array[int32]) error {
-		return moved(c, a, index, bad, toRows)
+		return asBits(c, a, moving{what: toRows, index: index, bad: bad})
 	})
 }
 
@@ -468,47 +451,60 @@ func byIndex[T Stored](op string, c *Array[T], index *Array[int32], of, unit str
 	})
 }
 
-// A moving is what moved does with an index.
-type moving int
-
+// What a moving does.
 const (
-	fromRows  moving = iota // take rows
-	toRows                  // put rows
-	fromCols                // take columns
-	fromAlong               // take elements of each row
-	toAlong                 // put elements of each row
+	placed    = iota // put elements where a map has them
+	fromRows         // take rows
+	toRows           // put rows
+	fromCols         // take columns
+	fromAlong        // take elements of each row
+	toAlong          // put elements of each row
 )
 
-// moved takes or puts elements of a, unless bad is above 0.
-func moved[T Stored](c, a *Array[T], index, bad *Array[int32], what moving) error {
-	switch unsafe.Sizeof(*new(T)) {
-	case 1:
-		return movedBits((*Array[uint8])(c), (*Array[uint8])(a), index, bad, what)
-	case 2:
-		return movedBits((*Array[uint16])(c), (*Array[uint16])(a), index, bad, what)
-	case 4:
-		return movedBits(narrow(c), narrow(a), index, bad, what)
-	}
-	return movedBits(wide(c), wide(a), index, bad, what)
+// A moving is how elements of an array come to another: by a map, or by an index, unless bad is
+// above 0.
+type moving struct {
+	what       int
+	places     moves.Map
+	index, bad *Array[int32]
 }
 
-func movedBits[E unsigned](c, a *Array[E], index, bad *Array[int32], what moving) error {
+// asBits moves elements of a to c.
+func asBits[T Stored](c, a *Array[T], m moving) error {
+	switch unsafe.Sizeof(*new(T)) {
+	case 1:
+		return move((*Array[uint8])(c), (*Array[uint8])(a), m)
+	case 2:
+		return move((*Array[uint16])(c), (*Array[uint16])(a), m)
+	case 4:
+		return move(narrow(c), narrow(a), m)
+	}
+	return move(wide(c), wide(a), m)
+}
+
+func move[E unsigned](c, a *Array[E], m moving) error {
 	s := c.Session()
 	info := s.Info()
 	rows, cols := c.Dims()
 	grid, short := moveGrid(info, rows, cols)
-	switch what {
-	case fromCols:
-		return moves.LaunchCols[E](s, kernels.ElementwiseGrid(&info, int64(rows), int64(cols)), c, a, index, bad)
-	case fromAlong, toAlong:
-		if put := what == toAlong; put || short {
-			return moves.LaunchAlongRows[E](s, backend.GridFor(rows), c, a, index, bad, put)
+	switch m.what {
+	case placed:
+		if short {
+			return moves.LaunchPlaceShort[E](s, grid, c, a, m.places)
 		}
-		return moves.LaunchAlong[E](s, grid, c, a, index, bad)
+		return moves.LaunchPlace[E](s, grid, c, a, m.places)
+	case fromCols:
+		grid = kernels.ElementwiseGrid(&info, int64(rows), int64(cols))
+		return moves.LaunchCols[E](s, grid, c, a, m.index, m.bad)
+	case fromAlong, toAlong:
+		if put := m.what == toAlong; put || short {
+			return moves.LaunchAlongRows[E](s, backend.GridFor(rows), c, a, m.index, m.bad, put)
+		}
+		return moves.LaunchAlong[E](s, grid, c, a, m.index, m.bad)
 	}
-	r, k := index.Dims()
+	r, k := m.index.Dims()
 	grid, short = moveGrid(info, r*k, cols)
-	return moves.LaunchRows[E](s, grid, c, a, index, bad, what == toRows, short)
+	return moves.LaunchRows[E](s, grid, c, a, m.index, m.bad, m.what == toRows, short)
 }
 
 // badIndex waits, and is an error where an element of index, which has n, is bad.
@@ -547,11 +543,16 @@ func Nonzero(index *Array[int32], mask *Array[bool]) (n int, err error) {
 			return moves.LaunchNumbers(s, chunksOf(counts), head(index, n), mask, counts, per)
 		})
 	}
-	err = sorting.WithRows(s, 1, rows*cols, func(r *sorting.Rows[uint64]) (err error) {
-		var numbers *Array[uint64]
-		if numbers, n, err = trues("Nonzero", r, mask); err != nil {
-			return err
+	if rows*cols > math.MaxInt32 {
+		return 0, tooManyTrue("Nonzero", mask)
+	}
+	err = sorting.WithRows(s, 1, rows*cols, func(r *sorting.Rows[uint64]) error {
+		sorting.Put(r, (*Array[uint8])(mask), cols, sorting.Order{}, 32)
+		numbers := r.Split(32)
+		if r.Err() != nil {
+			return r.Err()
 		}
+		_, n = numbers.Dims()
 		if _, err := checkVector("Nonzero", "index", index, s, n); err != nil {
 			return err
 		}
@@ -622,58 +623,31 @@ func tooManyTrue(op string, mask *Array[bool]) error {
 	return fmt.Errorf("%w: %s: mask is %s, of more elements than an int32 counts", linalg.ErrShape, op, mask)
 }
 
-// trues is pairs with the numbers of the elements of mask that are true.
-func trues(op string, r *sorting.Rows[uint64], mask *Array[bool]) (numbers *Array[uint64], n int, err error) {
-	rows, cols := mask.Dims()
-	if rows*cols > math.MaxInt32 {
-		return nil, 0, tooManyTrue(op, mask)
-	}
-	sorting.Put(r, (*Array[uint8])(mask), cols, sorting.Order{}, 32)
-	numbers = r.Split(32)
-	if r.Err() != nil {
-		return nil, 0, r.Err()
-	}
-	_, n = numbers.Dims()
-	return numbers, n, nil
-}
-
 // Compress writes the elements of a whose element in mask, which has its shape, is true, counted by
 // rows, to the first elements of c, a row or a column. It waits, and returns how many they are.
 // Where c is too short it is ErrShape, and nothing is written. c may share elements with a. Of a
 // mask for rows, Nonzero and TakeRows give the rows.
 func Compress[T Stored](c, a *Array[T], mask *Array[bool]) (n int, err error) {
-	s, rows, cols, err := sameDims("Compress", "a", a, "mask", mask)
+	s, _, _, err := sameDims("Compress", "a", a, "mask", mask)
 	if err == nil {
 		_, err = checkVector("Compress", "c", c, s, 0)
 	}
 	if err != nil {
 		return 0, err
 	}
-	if unsafe.Sizeof(*new(T)) < 4 {
+	if !s.Info().Host || unsafe.Sizeof(*new(T)) < 4 {
 		return compressByNumbers(c, a, mask)
 	}
-	if s.Info().Host {
-		return selected("Compress", mask, func(mask *Array[uint8], counts *Array[int32], per, n int) error {
-			if _, err := checkVector("Compress", "c", c, s, n); err != nil || n == 0 {
-				return err
-			}
-			return compress(head(c, n), a, mask, counts, per)
-		})
-	}
-	err = sorting.WithRows(s, 1, rows*cols, func(r *sorting.Rows[uint64]) (err error) {
-		var numbers *Array[uint64]
-		if numbers, n, err = trues("Compress", r, mask); err != nil {
-			return err
-		}
+	return selected("Compress", mask, func(mask *Array[uint8], counts *Array[int32], per, n int) error {
 		if _, err := checkVector("Compress", "c", c, s, n); err != nil || n == 0 {
 			return err
 		}
-		return choose(head(c, n), a, r, numbers)
+		return compress(head(c, n), a, mask, counts, per)
 	})
-	return n, err
 }
 
-// compressByNumbers is Compress of elements of one or two bytes, of which there are no pairs.
+// compressByNumbers is Compress by Nonzero: on devices that are no processors, and of elements of
+// one or two bytes.
 func compressByNumbers[T Stored](c, a *Array[T], mask *Array[bool]) (n int, err error) {
 	rows, cols := a.Dims()
 	err = linalg.WithScratch(a.Session(), 1, rows*cols, func(index *Array[int32]) error {
@@ -703,24 +677,4 @@ func takeElements[T Stored](c, a *Array[T], index *Array[int32]) (err error) {
 		return err
 	}
 	return TakeRows(c, a, index)
-}
-
-// choose makes c the elements of a, counted by rows, whose numbers the pairs have.
-func choose[T Stored](c, a *Array[T], r *sorting.Rows[uint64], numbers *Array[uint64]) error {
-	rows, cols := a.Dims()
-	row, err := a.Reshape(1, rows*cols)
-	if err != nil { // it is part of another array
-		return linalg.WithScratch(a.Session(), rows, cols, func(packed *Array[T]) error {
-			return cmp.Or(Copy(packed, a), choose(c, packed, r, numbers))
-		})
-	}
-	_, pitch := c.Dims()
-	if unsafe.Sizeof(*new(T)) == 8 {
-		sorting.PutAgain(r, numbers, wide(row), sorting.Order{}, 0)
-		sorting.Get(r, wide(c), numbers, pitch, sorting.Order{})
-	} else {
-		sorting.PutAgain(r, numbers, narrow(row), sorting.Order{}, 0)
-		sorting.Get(r, narrow(c), numbers, pitch, sorting.Order{})
-	}
-	return nil
 }

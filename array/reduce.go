@@ -349,9 +349,8 @@ func checkReduction[C, T any](op string, c *linalg.Array[C], a *linalg.Array[T])
 	}
 	rows, cols := c.Dims()
 	ar, ac := a.Dims()
-	if !(rows == 1 && (cols == 1 || cols == ac) || rows == ar && cols == 1) {
-		return fmt.Errorf("%w: %s of %s into %s: the result is 1x1, 1x%d (over the rows) or %dx1 (over the columns)",
-			linalg.ErrShape, op, a, c, ac, ar)
+	if _, err := overOf(op, c, a, rows, cols, ar, ac); err != nil {
+		return err
 	}
 	if same, ok := any(a).(*linalg.Array[C]); ok && c.Overlaps(same) {
 		return fmt.Errorf("%w: %s of %s", linalg.ErrOverlap, op, a)

@@ -71,6 +71,20 @@ func (o Over) Dims(rows, cols int) (m, n int) {
 	return 1, 1
 }
 
+// overOf is what a reduction of a, ar by ac, to c, rows by cols, goes over.
+func overOf(op string, c, a fmt.Stringer, rows, cols, ar, ac int) (Over, error) {
+	switch {
+	case rows == 1 && cols == 1:
+		return OverAll, nil
+	case rows == 1 && cols == ac:
+		return OverRows, nil
+	case rows == ar && cols == 1:
+		return OverColumns, nil
+	}
+	return 0, fmt.Errorf("%w: %s of %s into %s: the result is 1x1, 1x%d (over the rows) or %dx1 (over the columns)",
+		linalg.ErrShape, op, a, c, ac, ar)
+}
+
 // terms is the number of elements that make one of the result.
 func (o Over) terms(rows, cols int) int {
 	switch o {
@@ -98,16 +112,9 @@ func ReduceContext[D, T Element](ctx context.Context, s *linalg.Session, op *Red
 	if err := cmp.Or(checkMatrix(op, "the destination", c), checkMatrix(op, "the operand", a)); err != nil {
 		return err
 	}
-	over := OverAll
-	switch {
-	case c.Rows == 1 && c.Cols == 1:
-	case c.Rows == 1 && c.Cols == a.Cols:
-		over = OverRows
-	case c.Rows == a.Rows && c.Cols == 1:
-		over = OverColumns
-	default:
-		return fmt.Errorf("%w: %s of %s into %s: the result is 1x1, 1x%d (over the rows) or %dx1 (over the columns)",
-			linalg.ErrShape, op.Name, a, c, a.Cols, a.Rows)
+	over, err := overOf(op.Name, c, a, c.Rows, c.Cols, a.Rows, a.Cols)
+	if err != nil {
+		return err
 	}
 	r := reducer[T]{op: op, over: over, rows: a.Rows, cols: a.Cols}
 	r.read = tilesOf(a)

@@ -65,7 +65,7 @@ var sizes = [][2]int{{1, 1}, {3, 7}, {2, 64}, {3, 65}, {1, 2048}, {2, 2051}, {1,
 // sizesFor is the sizes that do not take a device seconds.
 func sizesFor(s *linalg.Session) [][2]int {
 	if s.Info().Driver == "cudasim" || racetest.Enabled {
-		return [][2]int{{3, 7}, {2, 65}, {1, 2051}, {0, 5}}
+		return [][2]int{{3, 7}, {2, 65}, {2, 300}, {1, 2051}, {0, 5}}
 	}
 	return sizes
 }

@@ -288,24 +288,26 @@ var MoveChunksUint64Kernel = support.Lazy{New: func() *backend.Source {
 
 // LaunchSum runs [Sum] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchSum[Arg1 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, counts Arg1, n int) error {
+func LaunchSum[Arg1 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, counts Arg1, parts int, segments int) error {
 	call := launch.New(s, SumKernel.Source(), grid)
 	launch.Slice[int32](&call, "counts", counts)
-	call.Scalar(support.Arg(int64(n)))
+	call.Scalar(support.Arg(int64(parts)))
+	call.Scalar(support.Arg(int64(segments)))
 	return call.Launch()
 }
 
 var SumKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Group(256, 1, 1).Source("Sum_kernel", nativecode.Code_sum.Of("Sum_kernel", "1526b2172e1861c02b64d4a08eb53240"), support.Params{}.Slice("counts", "int", 4).Scalar("n", "long", 8), SumGo, SumPlain, "radix.go")
+	return kernelsPacked.Group(256, 1, 1).Source("Sum_kernel", nativecode.Code_sum.Of("Sum_kernel", "e22292acbb7dd943afb05a3e8fd02cff"), support.Params{}.Slice("counts", "int", 4).Scalar("parts", "long", 8).Scalar("segments", "long", 8), SumGo, SumPlain, "radix.go")
 }}
 
 // LaunchCountTiles runs [CountTiles] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchCountTiles[P interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[P]](s *linalg.Session, grid backend.Grid, counts Arg1, x Arg2, n int, shift uint) error {
+func LaunchCountTiles[P interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[P]](s *linalg.Session, grid backend.Grid, counts Arg1, x Arg2, n int, per int, shift uint) error {
 	call := launch.New(s, CountTilesKernels.Of(*new(P)), grid)
 	launch.Slice[int32](&call, "counts", counts)
 	launch.Slice[P](&call, "x", x)
 	call.Scalar(support.Arg(int64(n)))
+	call.Scalar(support.Arg(int64(per)))
 	call.Scalar(support.Arg(uint64(shift)))
 	return call.Launch()
 }
@@ -316,22 +318,24 @@ var CountTilesKernels = support.Kernels{
 }
 
 var CountTilesUint32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Group(128, 1, 1).Source("CountTiles_uint32", nativecode.Code_counttiles.Of("CountTiles_uint32", "b90a919e90b09cd23a521795da69d63c"), support.Params{}.Slice("counts", "int", 4).ConstSlice("x", "uint", 4).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), CountTilesUint32Go, CountTilesUint32Plain, "radix.go")
+	return kernelsPacked.Group(128, 1, 1).Source("CountTiles_uint32", nativecode.Code_counttiles.Of("CountTiles_uint32", "8352c1f05480878ff200f604dc74d9ae"), support.Params{}.Slice("counts", "int", 4).ConstSlice("x", "uint", 4).Scalar("n", "long", 8).Scalar("per", "long", 8).Scalar("shift", "ulong", 8), CountTilesUint32Go, CountTilesUint32Plain, "radix.go")
 }}
 
 var CountTilesUint64Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Group(128, 1, 1).Source("CountTiles_uint64", nativecode.Code_counttiles.Of("CountTiles_uint64", "da46ea6f3f70da052edae4f7b88152e7"), support.Params{}.Slice("counts", "int", 4).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), CountTilesUint64Go, CountTilesUint64Plain, "radix.go")
+	return kernelsPacked.Group(128, 1, 1).Source("CountTiles_uint64", nativecode.Code_counttiles.Of("CountTiles_uint64", "6c48cc24c46d676c9eddb155ec8a24f9"), support.Params{}.Slice("counts", "int", 4).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("per", "long", 8).Scalar("shift", "ulong", 8), CountTilesUint64Go, CountTilesUint64Plain, "radix.go")
 }}
 
 // LaunchMoveTiles runs [MoveTiles] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchMoveTiles[P interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[P], Arg2 linalg.KernelArg[int32], Arg3 linalg.KernelArg[P]](s *linalg.Session, grid backend.Grid, y Arg1, counts Arg2, x Arg3, n int, shift uint) error {
+func LaunchMoveTiles[P interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[P], Arg2 linalg.KernelArg[int32], Arg3 linalg.KernelArg[P]](s *linalg.Session, grid backend.Grid, y Arg1, counts Arg2, x Arg3, n int, per int, shift uint, bits_ uint) error {
 	call := launch.New(s, MoveTilesKernels.Of(*new(P)), grid)
 	launch.Slice[P](&call, "y", y)
 	launch.Slice[int32](&call, "counts", counts)
 	launch.Slice[P](&call, "x", x)
 	call.Scalar(support.Arg(int64(n)))
+	call.Scalar(support.Arg(int64(per)))
 	call.Scalar(support.Arg(uint64(shift)))
+	call.Scalar(support.Arg(uint64(bits_)))
 	return call.Launch()
 }
 
@@ -341,11 +345,11 @@ var MoveTilesKernels = support.Kernels{
 }
 
 var MoveTilesUint32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Group(128, 1, 1).Source("MoveTiles_uint32", nativecode.Code_movetiles.Of("MoveTiles_uint32", "ca9cb085a1944481f707c79b0e7d3d37"), support.Params{}.Slice("y", "uint", 4).ConstSlice("counts", "int", 4).ConstSlice("x", "uint", 4).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), MoveTilesUint32Go, MoveTilesUint32Plain, "radix.go")
+	return kernelsPacked.Group(128, 1, 1).Source("MoveTiles_uint32", nativecode.Code_movetiles.Of("MoveTiles_uint32", "26d2fba0428f9ffe7c1eb08db9d2a56b"), support.Params{}.Slice("y", "uint", 4).ConstSlice("counts", "int", 4).ConstSlice("x", "uint", 4).Scalar("n", "long", 8).Scalar("per", "long", 8).Scalar("shift", "ulong", 8).Scalar("bits", "ulong", 8), MoveTilesUint32Go, MoveTilesUint32Plain, "radix.go")
 }}
 
 var MoveTilesUint64Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Group(128, 1, 1).Source("MoveTiles_uint64", nativecode.Code_movetiles.Of("MoveTiles_uint64", "9a49097835da2ceb547f7d6faa06ab5f"), support.Params{}.Slice("y", "ulong", 8).ConstSlice("counts", "int", 4).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), MoveTilesUint64Go, MoveTilesUint64Plain, "radix.go")
+	return kernelsPacked.Group(128, 1, 1).Source("MoveTiles_uint64", nativecode.Code_movetiles.Of("MoveTiles_uint64", "709da1f691f78713ea1377319a508a15"), support.Params{}.Slice("y", "ulong", 8).ConstSlice("counts", "int", 4).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("per", "long", 8).Scalar("shift", "ulong", 8).Scalar("bits", "ulong", 8), MoveTilesUint64Go, MoveTilesUint64Plain, "radix.go")
 }}
 
 // LaunchRank runs [Rank] over grid. Slices and matrices are in host memory or on the device of s;
@@ -360,7 +364,7 @@ func LaunchRank[Arg1 linalg.KernelArg[uint64], Arg2 linalg.KernelArg[uint64]](s 
 }
 
 var RankKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Rank_kernel", nativecode.Code_rank.Of("Rank_kernel", "f5b3261f51775d3da2cad5ad2500cd19"), support.Params{}.Slice("y", "ulong", 8).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), RankGo, RankPlain, "radix.go")
+	return kernelsPacked.Source("Rank_kernel", nativecode.Code_rank.Of("Rank_kernel", "a89b52f0d163ca02eb0a2092b0687fbc"), support.Params{}.Slice("y", "ulong", 8).ConstSlice("x", "ulong", 8).Scalar("n", "long", 8).Scalar("shift", "ulong", 8), RankGo, RankPlain, "radix.go")
 }}
 
 // LaunchSearch runs [Search] over grid. Slices and matrices are in host memory or on the device of s;
@@ -457,17 +461,21 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "network.go", Head: "func Network[P Pair](it gpu.Item, pairs []P, n int) {", Hash: "ac73bbbf8db4402fd5b1c21cb649d55b3011ae7e61c13bf6bd16bdf3a1730fac"},
 	{File: "radix.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "radix.go", Head: "type Pair interface{ uint32 | uint64 }", Hash: "ad64a03111b1195923177415fdc149f2da2fbc3309f58006cfe88d552348f8da"},
-	{File: "radix.go", Head: "const (", Hash: "54c33eb80906a165a30b49a1a5aaeafda511be3bf69c63a11c891ce3e2c8eaf7"},
-	{File: "radix.go", Head: "func CountChunks[P Pair](it gpu.Item, counts []int32, x []P, n, per int, shift uint) {", Hash: "c37473d787cdbd93ae77c260d2417b6bdd068b36e3a21acef977652b17814a2e"},
-	{File: "radix.go", Head: "func MoveChunks[P Pair](it gpu.Item, y []P, counts []int32, x []P, n, per int, shift uint) {", Hash: "661ad7192b4898312f855161108ef146e215bd047041297e88f00ac0746b2956"},
-	{File: "radix.go", Head: "func countDigits[P Pair](c *[chunkDigits]int32, x []P, shift uint) {", Hash: "6f4034b55e9e6b8334f5e88ce131ae851b6f0455187bd583f5bb8f478b62866d"},
-	{File: "radix.go", Head: "func moveDigits[P Pair](y []P, at *[chunkDigits]int32, x []P, shift uint) {", Hash: "bd81de92efe343f5aadab128f49da21e668703827e382ee53d64a2b38e14f68c"},
-	{File: "radix.go", Head: "const sumItems = 256", Hash: "838d05863a271e79ad506e46c314830d261cc9ed2214365077c2939fe1da427a"},
-	{File: "radix.go", Head: "func Sum(it gpu.Item, counts []int32, n int) {", Hash: "c63b5135809fce06b76bf664d7b0a64c62f2cef3ee0acf1ef5627ef0d98cfb5a"},
-	{File: "radix.go", Head: "func sumTo(it gpu.Item, t []int32, n int) {", Hash: "1582d54b5a212a3c160a4c2498a538cac16d568968a953f221500ecc45924db7"},
-	{File: "radix.go", Head: "const (", Hash: "2a276cd188afd211fedbcd0c198d6073b25209f0a980efcc564c1f3f77bd44f0"},
-	{File: "radix.go", Head: "func CountTiles[P Pair](it gpu.Item, counts []int32, x []P, n int, shift uint) {", Hash: "8fb65711d231bad4a33303712e60765999419b6f326fa9aca814de6e64b55aa7"},
-	{File: "radix.go", Head: "func MoveTiles[P Pair](it gpu.Item, y []P, counts []int32, x []P, n int, shift uint) {", Hash: "d72c0740121f79ffc337f75576c4ee409d2e53e6145f826856de9eeaddfd3edf"},
+	{File: "radix.go", Head: "const (", Hash: "ddc4ff6b4026bd9bd2e3baf97402c8e9aee15b65cafa5db00c701be372d355ca"},
+	{File: "radix.go", Head: "func digitOf[P Pair](v P, shift uint) int { return int(uint64(v) >> (shift & 63) & (digits - 1)) }", Hash: "f1c04e498fd7cafd51f67663a720f67d691fda47671b27a9a5d92dd022ed9ed0"},
+	{File: "radix.go", Head: "func CountChunks[P Pair](it gpu.Item, counts []int32, x []P, n, per int, shift uint) {", Hash: "883c3749b259b4ecbe29b2c666b71f93b5726e23e6074cf7b9659641de438723"},
+	{File: "radix.go", Head: "func MoveChunks[P Pair](it gpu.Item, y []P, counts []int32, x []P, n, per int, shift uint) {", Hash: "c4b963d4230d3d0a2a9ab81c35e7310040595b5965bc2496a7b8949191902380"},
+	{File: "radix.go", Head: "func countDigits[P Pair](c *[digits]int32, x []P, shift uint) {", Hash: "febe01bb331abb1d6b36cb9aebb811fd8d1aaf4172569a84316923615ce8e811"},
+	{File: "radix.go", Head: "func moveDigits[P Pair](y []P, at *[digits]int32, x []P, shift uint) {", Hash: "6ff370ea14c6f5ab58f599a029336bf5cc87f8daa8a8a31deab9d7b2df64cc54"},
+	{File: "radix.go", Head: "const (", Hash: "4be0279125829bb0df03fbe12105c138cd18315b4757e195cfeaa511cf8b3561"},
+	{File: "radix.go", Head: "func Sum(it gpu.Item, counts []int32, parts, segments int) {", Hash: "395851366af41419920466782164311556a3eb46ee670bea8b912e5097245483"},
+	{File: "radix.go", Head: "func sumTo(it gpu.Item, t []int32, step, n int) {", Hash: "e0d29a23782fbb69676f3f86ab2b58b519d81a152982e177d0aaa681041152b1"},
+	{File: "radix.go", Head: "const (", Hash: "0b56c8d2e68a6199b8e5728fd939d6a7a40afacaf1630d63d8de7b234b35229a"},
+	{File: "radix.go", Head: "func apart(i int) int { return i + i>>tileShift }", Hash: "12940e580e4cb44b10d1bdc92668315acdeedb302fb80234811e5322b4130a8b"},
+	{File: "radix.go", Head: "func CountTiles[P Pair](it gpu.Item, counts []int32, x []P, n, per int, shift uint) {", Hash: "28e413ed765d0f2bd2df635b0f8ec22b8ca4fbda506288ca599cba96dfbb6db2"},
+	{File: "radix.go", Head: "func MoveTiles[P Pair](it gpu.Item, y []P, counts []int32, x []P, n, per int, shift, bits uint) {", Hash: "a25e6350af4804bdf7b243155f6adedeb23177850290780206ada49618f2f9d9"},
+	{File: "radix.go", Head: "func sortTile[P Pair](it gpu.Item, t []P, c []uint16, sums []int32, shift uint) {", Hash: "00e45f1b0f27044e035bb94d7b288bc8b3576a2dad02fad0c04c2a4ddf515abb"},
+	{File: "radix.go", Head: "func halfOf[P Pair](v P, shift uint) int { return int(uint64(v) >> (shift & 63) & (halves - 1)) }", Hash: "4ca0de82da10ab36a43ac3180d86ca02ae7a8a25f2dca146b2a3760363a11078"},
 	{File: "radix.go", Head: "func Rank(it gpu.Item, y, x []uint64, n int, shift uint) {", Hash: "6a6aa70ee27c11241cb5b94d63fe484f987f5ef31e62ce801c74b41515eff693"},
 	{File: "search.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "search.go", Head: "const bins = 1024", Hash: "698774461712d8f16c940d7f5ac544ddd713e30870d247df39b1877991fcdcba"},
@@ -475,7 +483,7 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "search.go", Head: "func below[E gpu.Unsigned](edges gpu.Matrix[E], n int, x uint64, o Order) int {", Hash: "21139e8f66bb939b8603e1f23f64d1ccc3db66e0d27e3201aa7d923867567190"},
 	{File: "search.go", Head: "func step[T gpu.Number](v gpu.Matrix[T]) int {", Hash: "6fa11a25d05e1379da2cb3434d1f4c719d0c29d417b3172d183f56a1a0d51b00"},
 	{File: "select.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
-	{File: "select.go", Head: "func Select[P Pair](it gpu.Item, pairs []uint64, keys []P, n, k, parts int, bits uint) {", Hash: "8151e1c3b35f59e68f49cb2071f8562dbd44c2f9b8325c01e5ff1d88e93cd350"},
+	{File: "select.go", Head: "func Select[P Pair](it gpu.Item, pairs []uint64, keys []P, n, k, parts int, bits uint) {", Hash: "a1d45589fab5167a32066cb539eb2a967bcf76a4a23c3fcdd2cafa5c4b33091a"},
 }, nil, nil)
 
 type gpu_Matrix struct {
@@ -569,7 +577,7 @@ func PackUint8Uint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 				}
 			}
 		}
-//line kernels_tandem.go:573
+//line kernels_tandem.go:581
 	}
 	return nil
 }
@@ -622,7 +630,7 @@ func PackUint32Uint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:626
+//line kernels_tandem.go:634
 	}
 	return nil
 }
@@ -675,7 +683,7 @@ func PackUint32Uint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:679
+//line kernels_tandem.go:687
 	}
 	return nil
 }
@@ -728,7 +736,7 @@ func PackUint64Uint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:732
+//line kernels_tandem.go:740
 	}
 	return nil
 }
@@ -786,7 +794,7 @@ func RepackUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:790
+//line kernels_tandem.go:798
 	}
 	return nil
 }
@@ -844,7 +852,7 @@ func RepackUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:848
+//line kernels_tandem.go:856
 	}
 	return nil
 }
@@ -894,7 +902,7 @@ func UnpackUint32Uint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:898
+//line kernels_tandem.go:906
 	}
 	return nil
 }
@@ -944,7 +952,7 @@ func UnpackUint32Uint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:948
+//line kernels_tandem.go:956
 	}
 	return nil
 }
@@ -994,7 +1002,7 @@ func UnpackUint64Uint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:998
+//line kernels_tandem.go:1006
 	}
 	return nil
 }
@@ -1029,7 +1037,7 @@ func FirstsUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1033
+//line kernels_tandem.go:1041
 	}
 	return nil
 }
@@ -1064,7 +1072,7 @@ func FirstsUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1068
+//line kernels_tandem.go:1076
 	}
 	return nil
 }
@@ -1096,7 +1104,7 @@ func ReplaceGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1100
+//line kernels_tandem.go:1108
 	}
 	return nil
 }
@@ -1186,7 +1194,7 @@ func NearestFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			}
 			/*line nearest.go:38*/ i_ = i_ + int64(grid.Groups[0])
 		}
-//line kernels_tandem.go:1190
+//line kernels_tandem.go:1198
 	}
 	return nil
 }
@@ -1276,7 +1284,7 @@ func NearestInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			}
 			/*line nearest.go:38*/ i_ = i_ + int64(grid.Groups[0])
 		}
-//line kernels_tandem.go:1280
+//line kernels_tandem.go:1288
 	}
 	return nil
 }
@@ -1315,7 +1323,7 @@ func ApartFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1319
+//line kernels_tandem.go:1327
 	}
 	return nil
 }
@@ -1354,7 +1362,7 @@ func ApartInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1358
+//line kernels_tandem.go:1366
 	}
 	return nil
 }
@@ -1414,7 +1422,7 @@ func NetworkUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1418
+//line kernels_tandem.go:1426
 	}
 	return nil
 }
@@ -1474,7 +1482,7 @@ func NetworkUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1478
+//line kernels_tandem.go:1486
 	}
 	return nil
 }
@@ -1499,19 +1507,20 @@ func CountChunksUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line radix.go:24*/ var c_ [256]int32
+					/*line radix.go:29*/ var c_ [256]int32
 					parts_ := support.Div((n_+per_)-int64(1), per_)
 					row_ := support.Div(g0, parts_)
-					/*line radix.go:26*/ part_ := support.Rem(g0, parts_)
+					/*line radix.go:31*/ part_ := support.Rem(g0, parts_)
 					t_ := (row_ * n_) + (part_ * per_)
-					/*line radix.go:27*/ gpu_countDigits(&c_, x_[t_:(row_*n_)+min((part_*per_)+per_, n_)], shift_)
+					/*line radix.go:32*/ gpu_countDigits(&c_, x_[t_:(row_*n_)+min((part_*per_)+per_, n_)], shift_)
+					line_ := ((row_ * (parts_ + int64(1))) + part_) * int64(256)
 					for d_ := int64(0); d_ < int64(256); d_ = d_ + int64(1) {
-						counts_[(((row_*int64(256))+d_)*parts_)+part_] = c_[d_]
+						counts_[line_+d_] = c_[d_]
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:1515
+//line kernels_tandem.go:1524
 	}
 	return nil
 }
@@ -1536,19 +1545,20 @@ func CountChunksUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line radix.go:24*/ var c_ [256]int32
+					/*line radix.go:29*/ var c_ [256]int32
 					parts_ := support.Div((n_+per_)-int64(1), per_)
 					row_ := support.Div(g0, parts_)
-					/*line radix.go:26*/ part_ := support.Rem(g0, parts_)
+					/*line radix.go:31*/ part_ := support.Rem(g0, parts_)
 					t_ := (row_ * n_) + (part_ * per_)
-					/*line radix.go:27*/ gpu_countDigits_(&c_, x_[t_:(row_*n_)+min((part_*per_)+per_, n_)], shift_)
+					/*line radix.go:32*/ gpu_countDigits_(&c_, x_[t_:(row_*n_)+min((part_*per_)+per_, n_)], shift_)
+					line_ := ((row_ * (parts_ + int64(1))) + part_) * int64(256)
 					for d_ := int64(0); d_ < int64(256); d_ = d_ + int64(1) {
-						counts_[(((row_*int64(256))+d_)*parts_)+part_] = c_[d_]
+						counts_[line_+d_] = c_[d_]
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:1552
+//line kernels_tandem.go:1562
 	}
 	return nil
 }
@@ -1575,52 +1585,52 @@ func MoveChunksUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 			for i1 := b1; i1 < e1; i1++ {
 			items1:
 				for i0 := b0; i0 < e0; i0++ {
-					/*line radix.go:38*/ var at_ [256]int32
+					/*line radix.go:44*/ var at_ [256]int32
 					parts_ := support.Div((n_+per_)-int64(1), per_)
 					row_ := support.Div(g0, parts_)
-					/*line radix.go:40*/ part_ := support.Rem(g0, parts_)
+					/*line radix.go:46*/ part_ := support.Rem(g0, parts_)
 					t_ := (row_ * n_) + (part_ * per_)
-					/*line radix.go:41*/ chunk_ := x_[t_ : (row_*n_)+min((part_*per_)+per_, n_)]
+					/*line radix.go:47*/ chunk_ := x_[t_ : (row_*n_)+min((part_*per_)+per_, n_)]
+					line_ := ((row_ * (parts_ + int64(1))) + part_) * int64(256)
+					/*line radix.go:48*/ all_ := ((row_ * (parts_ + int64(1))) + parts_) * int64(256)
+					first_ := (uint64(chunk_[0]) >> (shift_ & uint64(63))) & uint64(255)
+					/*line radix.go:49*/ before_ := int32(0)
+					var size_ int32
 					if parts_ == int64(1) {
 						gpu_countDigits(&at_, chunk_, shift_)
-					}
-					before_ := int32(0)
-					for d_ := int64(0); d_ < int64(256); d_ = d_ + int64(1) {
-						i_ := (((row_ * int64(256)) + d_) * parts_) + part_
-						/*line radix.go:47*/ if parts_ > int64(1) {
-							at_[d_] = counts_[i_]
-						} else {
+						size_ = at_[first_]
+						for d_ := int64(0); d_ < int64(256); d_ = d_ + int64(1) {
+							counts_[all_+d_] = at_[d_]
 							t2_ := d_
-							/*line radix.go:50*/ t3_ := before_
-							/*line radix.go:50*/ t4_ := before_ + at_[d_]
-							/*line radix.go:50*/ at_[t2_] = t3_
-							/*line radix.go:50*/ before_ = t4_
-							counts_[i_] = at_[d_]
+							/*line radix.go:56*/ t3_ := before_
+							/*line radix.go:56*/ t4_ := before_ + at_[d_]
+							/*line radix.go:56*/ at_[t2_] = t3_
+							/*line radix.go:56*/ before_ = t4_
+						}
+					} else {
+						size_ = counts_[(line_+int64(256))+int64(first_)] - counts_[line_+int64(first_)]
+						for d2_ := int64(0); d2_ < int64(256); d2_ = d2_ + int64(1) {
+							at_[d2_] = before_ + counts_[line_+d2_]
+							before_ = before_ + counts_[all_+d2_]
 						}
 					}
-					first_ := int64(((uint64(chunk_[0]) >> (shift_ & uint64(63))) & uint64(255)))
-					i2_ := (((row_ * int64(256)) + first_) * parts_) + part_
-					/*line radix.go:55*/ end_ := int32(n_)
-					if (i2_ + int64(1)) < (((row_ + int64(1)) * int64(256)) * parts_) {
-						end_ = counts_[i2_+int64(1)]
-					}
-					if (end_ - at_[first_]) == int32(int64(len(chunk_))) {
+					if size_ == int32(int64(len(chunk_))) {
 						to_ := (row_ * n_) + int64(at_[first_])
 						t5_ := chunk_
-						/*line radix.go:61*/ t6_ := int64(len(t5_))
-						/*line radix.go:61*/ k_ := int64(0)
-						/*line radix.go:61*/ for ; k_ < t6_; k_ = k_ + int64(1) {
-							/*line radix.go:61*/ v_ := t5_[k_]
+						/*line radix.go:67*/ t6_ := int64(len(t5_))
+						/*line radix.go:67*/ k_ := int64(0)
+						/*line radix.go:67*/ for ; k_ < t6_; k_ = k_ + int64(1) {
+							/*line radix.go:67*/ v_ := t5_[k_]
 							y_[to_+k_] = v_
 						}
 						continue items1
 					}
 					t7_ := row_ * n_
-					/*line radix.go:66*/ gpu_moveDigits(y_[t7_:(row_*n_)+n_], &at_, chunk_, shift_)
+					/*line radix.go:72*/ gpu_moveDigits(y_[t7_:(row_*n_)+n_], &at_, chunk_, shift_)
 				}
 			}
 		}
-//line kernels_tandem.go:1624
+//line kernels_tandem.go:1634
 	}
 	return nil
 }
@@ -1647,133 +1657,147 @@ func MoveChunksUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 			for i1 := b1; i1 < e1; i1++ {
 			items1:
 				for i0 := b0; i0 < e0; i0++ {
-					/*line radix.go:38*/ var at_ [256]int32
+					/*line radix.go:44*/ var at_ [256]int32
 					parts_ := support.Div((n_+per_)-int64(1), per_)
 					row_ := support.Div(g0, parts_)
-					/*line radix.go:40*/ part_ := support.Rem(g0, parts_)
+					/*line radix.go:46*/ part_ := support.Rem(g0, parts_)
 					t_ := (row_ * n_) + (part_ * per_)
-					/*line radix.go:41*/ chunk_ := x_[t_ : (row_*n_)+min((part_*per_)+per_, n_)]
+					/*line radix.go:47*/ chunk_ := x_[t_ : (row_*n_)+min((part_*per_)+per_, n_)]
+					line_ := ((row_ * (parts_ + int64(1))) + part_) * int64(256)
+					/*line radix.go:48*/ all_ := ((row_ * (parts_ + int64(1))) + parts_) * int64(256)
+					first_ := (chunk_[0] >> (shift_ & uint64(63))) & uint64(255)
+					/*line radix.go:49*/ before_ := int32(0)
+					var size_ int32
 					if parts_ == int64(1) {
 						gpu_countDigits_(&at_, chunk_, shift_)
-					}
-					before_ := int32(0)
-					for d_ := int64(0); d_ < int64(256); d_ = d_ + int64(1) {
-						i_ := (((row_ * int64(256)) + d_) * parts_) + part_
-						/*line radix.go:47*/ if parts_ > int64(1) {
-							at_[d_] = counts_[i_]
-						} else {
+						size_ = at_[first_]
+						for d_ := int64(0); d_ < int64(256); d_ = d_ + int64(1) {
+							counts_[all_+d_] = at_[d_]
 							t2_ := d_
-							/*line radix.go:50*/ t3_ := before_
-							/*line radix.go:50*/ t4_ := before_ + at_[d_]
-							/*line radix.go:50*/ at_[t2_] = t3_
-							/*line radix.go:50*/ before_ = t4_
-							counts_[i_] = at_[d_]
+							/*line radix.go:56*/ t3_ := before_
+							/*line radix.go:56*/ t4_ := before_ + at_[d_]
+							/*line radix.go:56*/ at_[t2_] = t3_
+							/*line radix.go:56*/ before_ = t4_
+						}
+					} else {
+						size_ = counts_[(line_+int64(256))+int64(first_)] - counts_[line_+int64(first_)]
+						for d2_ := int64(0); d2_ < int64(256); d2_ = d2_ + int64(1) {
+							at_[d2_] = before_ + counts_[line_+d2_]
+							before_ = before_ + counts_[all_+d2_]
 						}
 					}
-					first_ := int64(((chunk_[0] >> (shift_ & uint64(63))) & uint64(255)))
-					i2_ := (((row_ * int64(256)) + first_) * parts_) + part_
-					/*line radix.go:55*/ end_ := int32(n_)
-					if (i2_ + int64(1)) < (((row_ + int64(1)) * int64(256)) * parts_) {
-						end_ = counts_[i2_+int64(1)]
-					}
-					if (end_ - at_[first_]) == int32(int64(len(chunk_))) {
+					if size_ == int32(int64(len(chunk_))) {
 						to_ := (row_ * n_) + int64(at_[first_])
 						t5_ := chunk_
-						/*line radix.go:61*/ t6_ := int64(len(t5_))
-						/*line radix.go:61*/ k_ := int64(0)
-						/*line radix.go:61*/ for ; k_ < t6_; k_ = k_ + int64(1) {
-							/*line radix.go:61*/ v_ := t5_[k_]
+						/*line radix.go:67*/ t6_ := int64(len(t5_))
+						/*line radix.go:67*/ k_ := int64(0)
+						/*line radix.go:67*/ for ; k_ < t6_; k_ = k_ + int64(1) {
+							/*line radix.go:67*/ v_ := t5_[k_]
 							y_[to_+k_] = v_
 						}
 						continue items1
 					}
 					t7_ := row_ * n_
-					/*line radix.go:66*/ gpu_moveDigits_(y_[t7_:(row_*n_)+n_], &at_, chunk_, shift_)
+					/*line radix.go:72*/ gpu_moveDigits_(y_[t7_:(row_*n_)+n_], &at_, chunk_, shift_)
 				}
 			}
 		}
-//line kernels_tandem.go:1696
+//line kernels_tandem.go:1706
 	}
 	return nil
 }
 
 func SumPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		Sum(it, support.Slice[int32](args[0:]), int(args[3].Int64()))
+		Sum(it, support.Slice[int32](args[0:]), int(args[3].Int64()), int(args[4].Int64()))
 	})
 }
 
 func SumGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	counts_ := support.Slice[int32](args[0:])
-	n_ := args[3].Int64()
+	parts_ := args[3].Int64()
+	segments_ := args[4].Int64()
 	n0, n1, n2 := int64(256), int64(1), int64(1)
 	var t_ [256]int32
-	var before_all, v_all, b_all [256]int32
+	var segment_all, first_all, from_all, to_all [256]int64
+	var s_all, b_all [256]int32
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		/*line radix.go:109*/ row_ := g0 * n_
+		/*line radix.go:120*/ across_ := support.Div(int64(256), segments_)
+		row_ := support.Div(g0, segments_)
 		for w := range n {
-			/*line radix.go:110*/ before_ := int32(0)
-			before_all[w] = before_
+			l0 := w % n0
+			l_ := l0
+			/*line radix.go:121*/ segment_ := support.Div(l_, across_)
+			first_ := (((row_ * (parts_ + int64(1))) * int64(256)) + (support.Rem(g0, segments_) * across_)) + support.Rem(l_, across_)
+			from_ := support.Div(segment_*parts_, segments_)
+			/*line radix.go:123*/ to_ := support.Div((segment_+int64(1))*parts_, segments_)
+			s_ := int32(0)
+			for p_ := from_; p_ < to_; p_ = p_ + int64(1) {
+				s_ = s_ + counts_[first_+(p_*int64(256))]
+			}
+			t_[l_] = s_
+			/*line radix.go:142*/ segment_all[w] = segment_
+			first_all[w] = first_
+			from_all[w] = from_
+			to_all[w] = to_
+			s_all[w] = s_
 		}
-		/*line radix.go:111*/ i_ := int64(0)
-		/*line radix.go:111*/ for i_ < n_ {
+		/*line radix.go:142*/ step_ := across_
+		/*line radix.go:142*/ n_ := int64(256)
+		/*line radix.go:144*/ d_ := step_
+		/*line radix.go:144*/ for d_ < n_ {
 			for w := range n {
 				l0 := w % n0
-				l_ := l0
-				/*line radix.go:112*/ t_[l_] = int32(0)
-				if (i_ + l_) < n_ {
-					t_[l_] = counts_[(row_+i_)+l_]
+				t2_ := t_[:int64(256)]
+				l2_ := l0
+				/*line radix.go:146*/ b_ := int32(0)
+				if l2_ >= d_ {
+					b_ = t2_[l2_-d_]
 				}
-				v_ := t_[l_]
-				/*line radix.go:127*/ v_all[w] = v_
-			}
-			/*line radix.go:127*/ n2_ := int64(256)
-			/*line radix.go:129*/ d_ := int64(1)
-			/*line radix.go:129*/ for d_ < n2_ {
-				for w := range n {
-					l0 := w % n0
-					t2_ := t_[:int64(256)]
-					l2_ := l0
-					/*line radix.go:131*/ b_ := int32(0)
-					if l2_ >= d_ {
-						b_ = t2_[l2_-d_]
-					}
-					b_all[w] = b_
-				}
-				for w := range n {
-					l0 := w % n0
-					b_ := b_all[w]
-					t2_ := t_[:int64(256)]
-					l2_ := l0
-					/*line radix.go:136*/ t2_[l2_] = t2_[l2_] + b_
-				}
-				/*line radix.go:129*/ d_ = d_ * int64(2)
+				b_all[w] = b_
 			}
 			for w := range n {
 				l0 := w % n0
-				before_ := before_all[w]
-				v_ := v_all[w]
-				l_ := l0
-				/*line radix.go:118*/ if (i_ + l_) < n_ {
-					counts_[(row_+i_)+l_] = (before_ + t_[l_]) - v_
-				}
-				before_ = before_ + t_[255]
-				before_all[w] = before_
+				b_ := b_all[w]
+				t2_ := t_[:int64(256)]
+				l2_ := l0
+				/*line radix.go:151*/ t2_[l2_] = t2_[l2_] + b_
 			}
-			/*line radix.go:111*/ i_ = i_ + int64(256)
+			/*line radix.go:144*/ d_ = d_ * int64(2)
 		}
-//line kernels_tandem.go:1770
+		for w := range n {
+			l0 := w % n0
+			s_ := s_all[w]
+			from_ := from_all[w]
+			to_ := to_all[w]
+			first_ := first_all[w]
+			segment_ := segment_all[w]
+			l_ := l0
+			/*line radix.go:130*/ before_ := t_[l_] - s_
+			for p2_ := from_; p2_ < to_; p2_ = p2_ + int64(1) {
+				i_ := first_ + (p2_ * int64(256))
+				t3_ := i_
+				/*line radix.go:133*/ t4_ := before_
+				/*line radix.go:133*/ t5_ := before_ + counts_[i_]
+				/*line radix.go:133*/ counts_[t3_] = t4_
+				/*line radix.go:133*/ before_ = t5_
+			}
+			if segment_ == (segments_ - int64(1)) {
+				counts_[first_+(parts_*int64(256))] = before_
+			}
+		}
+//line kernels_tandem.go:1794
 	}
 	return nil
 }
 
 func CountTilesUint32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		CountTiles[uint32](it, support.Slice[int32](args[0:]), support.Slice[uint32](args[3:]), int(args[6].Int64()), uint(args[7].Uint64()))
+		CountTiles[uint32](it, support.Slice[int32](args[0:]), support.Slice[uint32](args[3:]), int(args[6].Int64()), int(args[7].Int64()), uint(args[8].Uint64()))
 	})
 }
 
@@ -1781,48 +1805,49 @@ func CountTilesUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 	counts_ := support.Slice[int32](args[0:])
 	x_ := support.Slice[uint32](args[3:])
 	n_ := args[6].Int64()
-	shift_ := args[7].Uint64()
+	per_ := args[7].Int64()
+	shift_ := args[8].Uint64()
 	n0, n1, n2 := int64(128), int64(1), int64(1)
-	var c_ [16]int32
+	var c_ [256]int32
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		/*line radix.go:155*/ parts_ := ((n_ + int64(2048)) - int64(1)) / int64(2048)
+		/*line radix.go:180*/ parts_ := support.Div((n_+per_)-int64(1), per_)
 		row_ := support.Div(g0, parts_)
-		/*line radix.go:156*/ part_ := support.Rem(g0, parts_)
+		/*line radix.go:181*/ part_ := support.Rem(g0, parts_)
 		for w := range n {
 			l0 := w % n0
 			l_ := l0
-			/*line radix.go:157*/ if l_ < int64(16) {
-				c_[l_] = int32(0)
+			/*line radix.go:182*/ for d_ := l_; d_ < int64(256); d_ = d_ + int64(128) {
+				c_[d_] = int32(0)
 			}
 		}
 		for w := range n {
 			l0 := w % n0
 			l_ := l0
-//line radix.go:161
-			for i_ := (part_ * int64(2048)) + l_; i_ < min((part_*int64(2048))+int64(2048), n_); i_ = i_ + int64(128) {
-				t_ := support.LocalAdd(&c_[(x_[(row_*n_)+i_]>>(shift_))&uint32(15)], int32(1))
+			/*line radix.go:186*/ for i_ := (part_ * per_) + l_; i_ < min((part_*per_)+per_, n_); i_ = i_ + int64(128) {
+				t_ := support.LocalAdd(&c_[gpu_digitOf(x_[(row_*n_)+i_], shift_)], int32(1))
 				_ = t_
 			}
 		}
+		/*line radix.go:190*/ line_ := ((row_ * (parts_ + int64(1))) + part_) * int64(256)
 		for w := range n {
 			l0 := w % n0
 			l_ := l0
-			/*line radix.go:165*/ if l_ < int64(16) {
-				counts_[(((row_*int64(16))+l_)*parts_)+part_] = c_[l_]
+			/*line radix.go:191*/ for d2_ := l_; d2_ < int64(256); d2_ = d2_ + int64(128) {
+				counts_[line_+d2_] = c_[d2_]
 			}
 		}
-//line kernels_tandem.go:1819
+//line kernels_tandem.go:1844
 	}
 	return nil
 }
 
 func CountTilesUint64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		CountTiles[uint64](it, support.Slice[int32](args[0:]), support.Slice[uint64](args[3:]), int(args[6].Int64()), uint(args[7].Uint64()))
+		CountTiles[uint64](it, support.Slice[int32](args[0:]), support.Slice[uint64](args[3:]), int(args[6].Int64()), int(args[7].Int64()), uint(args[8].Uint64()))
 	})
 }
 
@@ -1830,48 +1855,49 @@ func CountTilesUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 	counts_ := support.Slice[int32](args[0:])
 	x_ := support.Slice[uint64](args[3:])
 	n_ := args[6].Int64()
-	shift_ := args[7].Uint64()
+	per_ := args[7].Int64()
+	shift_ := args[8].Uint64()
 	n0, n1, n2 := int64(128), int64(1), int64(1)
-	var c_ [16]int32
+	var c_ [256]int32
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		/*line radix.go:155*/ parts_ := ((n_ + int64(2048)) - int64(1)) / int64(2048)
+		/*line radix.go:180*/ parts_ := support.Div((n_+per_)-int64(1), per_)
 		row_ := support.Div(g0, parts_)
-		/*line radix.go:156*/ part_ := support.Rem(g0, parts_)
+		/*line radix.go:181*/ part_ := support.Rem(g0, parts_)
 		for w := range n {
 			l0 := w % n0
 			l_ := l0
-			/*line radix.go:157*/ if l_ < int64(16) {
-				c_[l_] = int32(0)
+			/*line radix.go:182*/ for d_ := l_; d_ < int64(256); d_ = d_ + int64(128) {
+				c_[d_] = int32(0)
 			}
 		}
 		for w := range n {
 			l0 := w % n0
 			l_ := l0
-//line radix.go:161
-			for i_ := (part_ * int64(2048)) + l_; i_ < min((part_*int64(2048))+int64(2048), n_); i_ = i_ + int64(128) {
-				t_ := support.LocalAdd(&c_[(x_[(row_*n_)+i_]>>(shift_))&uint64(15)], int32(1))
+			/*line radix.go:186*/ for i_ := (part_ * per_) + l_; i_ < min((part_*per_)+per_, n_); i_ = i_ + int64(128) {
+				t_ := support.LocalAdd(&c_[gpu_digitOf_(x_[(row_*n_)+i_], shift_)], int32(1))
 				_ = t_
 			}
 		}
+		/*line radix.go:190*/ line_ := ((row_ * (parts_ + int64(1))) + part_) * int64(256)
 		for w := range n {
 			l0 := w % n0
 			l_ := l0
-			/*line radix.go:165*/ if l_ < int64(16) {
-				counts_[(((row_*int64(16))+l_)*parts_)+part_] = c_[l_]
+			/*line radix.go:191*/ for d2_ := l_; d2_ < int64(256); d2_ = d2_ + int64(128) {
+				counts_[line_+d2_] = c_[d2_]
 			}
 		}
-//line kernels_tandem.go:1868
+//line kernels_tandem.go:1894
 	}
 	return nil
 }
 
 func MoveTilesUint32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		MoveTiles[uint32](it, support.Slice[uint32](args[0:]), support.Slice[int32](args[3:]), support.Slice[uint32](args[6:]), int(args[9].Int64()), uint(args[10].Uint64()))
+		MoveTiles[uint32](it, support.Slice[uint32](args[0:]), support.Slice[int32](args[3:]), support.Slice[uint32](args[6:]), int(args[9].Int64()), int(args[10].Int64()), uint(args[11].Uint64()), uint(args[12].Uint64()))
 	})
 }
 
@@ -1880,111 +1906,217 @@ func MoveTilesUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 	counts_ := support.Slice[int32](args[3:])
 	x_ := support.Slice[uint32](args[6:])
 	n_ := args[9].Int64()
-	shift_ := args[10].Uint64()
+	per_ := args[10].Int64()
+	shift_ := args[11].Uint64()
+	bits_ := args[12].Uint64()
 	n0, n1, n2 := int64(128), int64(1), int64(1)
-	var t_ [2048]uint32
-	var c_ [2048]int32
+	var at_ [256]int32
 	var sums_ [128]int32
-	var first_ [16]int32
-	var s_all, b_all [128]int32
+	var t_ [2176]uint32
+	var c_ [2304]uint16
+	var a_all, b_all, b2_all, s2_all, b3_all [128]int32
+	var v_all [128][16]uint32
+	var column_all [128]int64
+	var t10_all [128][]int32
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		/*line radix.go:179*/ parts_ := ((n_ + int64(2048)) - int64(1)) / int64(2048)
+		/*line radix.go:206*/ parts_ := support.Div((n_+per_)-int64(1), per_)
 		row_ := support.Div(g0, parts_)
-		/*line radix.go:180*/ part_ := support.Rem(g0, parts_)
-		begin_ := (row_ * n_) + (part_ * int64(2048))
-		have_ := min(int64(2048), n_-(part_*int64(2048)))
-		for w := range n {
-			l0 := w % n0
-			l_ := l0
-			/*line radix.go:183*/ for i_ := l_; i_ < have_; i_ = i_ + int64(128) {
-				t_[i_] = x_[begin_+i_]
-			}
-			for d_ := int64(0); d_ < int64(16); d_ = d_ + int64(1) {
-				c_[(d_*int64(128))+l_] = int32(0)
-			}
-		}
-		for w := range n {
-			l0 := w % n0
-			l_ := l0
-//line radix.go:190
-			for i2_ := l_ * int64(16); i2_ < min((l_*int64(16))+int64(16), have_); i2_ = i2_ + int64(1) {
-				c_[(int64(((t_[i2_]>>(shift_))&uint32(15)))*int64(128))+l_] = c_[(int64(((t_[i2_]>>(shift_))&uint32(15)))*int64(128))+l_] + int32(1)
-			}
-		}
-		for w := range n {
-			l0 := w % n0
-			l_ := l0
-			/*line radix.go:194*/ s_ := int32(0)
-			for i3_ := l_ * int64(16); i3_ < ((l_ * int64(16)) + int64(16)); i3_ = i3_ + int64(1) {
-				t2_ := i3_
-				/*line radix.go:196*/ t3_ := s_
-				/*line radix.go:196*/ t4_ := s_ + c_[i3_]
-				/*line radix.go:196*/ c_[t2_] = t3_
-				/*line radix.go:196*/ s_ = t4_
-			}
-			sums_[l_] = s_
-			/*line radix.go:127*/ s_all[w] = s_
-		}
-		/*line radix.go:127*/ n2_ := int64(128)
-		/*line radix.go:129*/ d2_ := int64(1)
-		/*line radix.go:129*/ for d2_ < n2_ {
+		/*line radix.go:207*/ part_ := support.Rem(g0, parts_)
+		one_ := n_ <= int64(2048)
+		if one_ {
 			for w := range n {
 				l0 := w % n0
-				t5_ := sums_[:int64(128)]
-				l2_ := l0
-				/*line radix.go:131*/ b_ := int32(0)
-				if l2_ >= d2_ {
-					b_ = t5_[l2_-d2_]
-				}
+				l_ := l0
+				/*line radix.go:210*/ t2_ := int64(2) * l_
+				/*line radix.go:210*/ t3_ := (int64(2) * l_) + int64(1)
+				/*line radix.go:210*/ at_[t2_] = int32(0)
+				/*line radix.go:210*/ at_[t3_] = int32(0)
+			}
+		} else {
+			/*line radix.go:212*/ line_ := ((row_ * (parts_ + int64(1))) + part_) * int64(256)
+			/*line radix.go:212*/ all_ := ((row_ * (parts_ + int64(1))) + parts_) * int64(256)
+			for w := range n {
+				l0 := w % n0
+				l_ := l0
+				/*line radix.go:213*/ a_ := counts_[all_+(int64(2)*l_)]
+				/*line radix.go:213*/ b_ := counts_[(all_+(int64(2)*l_))+int64(1)]
+				sums_[l_] = a_ + b_
+				/*line radix.go:142*/ a_all[w] = a_
 				b_all[w] = b_
+			}
+			/*line radix.go:142*/ step_ := int64(1)
+			/*line radix.go:142*/ n2_ := int64(128)
+			/*line radix.go:144*/ d_ := step_
+			/*line radix.go:144*/ for d_ < n2_ {
+				for w := range n {
+					l0 := w % n0
+					t4_ := sums_[:int64(128)]
+					l2_ := l0
+					/*line radix.go:146*/ b2_ := int32(0)
+					if l2_ >= d_ {
+						b2_ = t4_[l2_-d_]
+					}
+					b2_all[w] = b2_
+				}
+				for w := range n {
+					l0 := w % n0
+					b2_ := b2_all[w]
+					t4_ := sums_[:int64(128)]
+					l2_ := l0
+					/*line radix.go:151*/ t4_[l2_] = t4_[l2_] + b2_
+				}
+				/*line radix.go:144*/ d_ = d_ * int64(2)
 			}
 			for w := range n {
 				l0 := w % n0
 				b_ := b_all[w]
-				t5_ := sums_[:int64(128)]
-				l2_ := l0
-				/*line radix.go:136*/ t5_[l2_] = t5_[l2_] + b_
-			}
-			/*line radix.go:129*/ d2_ = d2_ * int64(2)
-		}
-		for w := range n {
-			l0 := w % n0
-			s_ := s_all[w]
-			l_ := l0
-//line radix.go:200
-			for i4_ := l_ * int64(16); i4_ < ((l_ * int64(16)) + int64(16)); i4_ = i4_ + int64(1) {
-				c_[i4_] = c_[i4_] + (sums_[l_] - s_)
+				a_ := a_all[w]
+				l_ := l0
+				/*line radix.go:216*/ t5_ := int64(2) * l_
+				/*line radix.go:216*/ t6_ := (int64(2) * l_) + int64(1)
+				/*line radix.go:216*/ t7_ := ((sums_[l_] - b_) - a_) + counts_[line_+(int64(2)*l_)]
+				/*line radix.go:216*/ t8_ := (sums_[l_] - b_) + counts_[(line_+(int64(2)*l_))+int64(1)]
+				/*line radix.go:216*/ at_[t5_] = t7_
+				/*line radix.go:216*/ at_[t6_] = t8_
 			}
 		}
-		for w := range n {
-			l0 := w % n0
-			l_ := l0
-			/*line radix.go:204*/ if l_ < int64(16) {
-				first_[l_] = c_[l_*int64(128)]
+		/*line radix.go:218*/ end_ := min((part_*per_)+per_, n_)
+		begin_ := part_ * per_
+		/*line radix.go:219*/ for begin_ < end_ {
+			have_ := min(int64(2048), end_-begin_)
+			for w := range n {
+				l0 := w % n0
+				l_ := l0
+				/*line radix.go:221*/ for i_ := l_; i_ < int64(2048); i_ = i_ + int64(128) {
+					t_[gpu_apart(i_)] = ^support.Value(uint32(0))
+					if i_ < have_ {
+						t_[gpu_apart(i_)] = x_[((row_*n_)+begin_)+i_]
+					}
+				}
 			}
-		}
-		for w := range n {
-			l0 := w % n0
-			l_ := l0
-//line radix.go:208
-			for i5_ := l_ * int64(16); i5_ < min((l_*int64(16))+int64(16), have_); i5_ = i5_ + int64(1) {
-				d3_ := int64(((t_[i5_] >> (shift_)) & uint32(15)))
-				y_[(row_*n_)+int64(((counts_[(((row_*int64(16))+d3_)*parts_)+part_]+c_[(d3_*int64(128))+l_])-first_[d3_]))] = t_[i5_]
-				c_[(d3_*int64(128))+l_] = c_[(d3_*int64(128))+l_] + int32(1)
+			/*line radix.go:227*/ s_ := shift_
+			/*line radix.go:227*/ for s_ < (shift_ + bits_) {
+				/*line radix.go:254*/ shift2_ := s_
+				for w := range n {
+					l0 := w % n0
+					t9_ := t_[:int64(2176)]
+					c2_ := c_[:int64(2304)]
+					l3_ := l0
+					/*line radix.go:255*/ v_all[w] = [16]uint32{}
+					/*line radix.go:257*/ column_ := ((l3_ / int64(16)) * int64(18)) + (l3_ % int64(16))
+					for h_ := int64(0); h_ < int64(16); h_ = h_ + int64(1) {
+						c2_[(h_*int64(144))+column_] = uint16(0)
+					}
+					for k_ := int64(0); k_ < int64(16); k_ = k_ + int64(1) {
+						v_all[w][k_] = t9_[(l3_*int64(17))+k_]
+						c2_[(gpu_halfOf(v_all[w][k_], shift2_)*int64(144))+column_] = c2_[(gpu_halfOf(v_all[w][k_], shift2_)*int64(144))+column_] + uint16(1)
+					}
+					column_all[w] = column_
+				}
+				for w := range n {
+					l0 := w % n0
+					c2_ := c_[:int64(2304)]
+					sums2_ := sums_[:int64(128)]
+					l3_ := l0
+					/*line radix.go:266*/ s2_ := int32(0)
+					for k2_ := int64(0); k2_ < int64(16); k2_ = k2_ + int64(1) {
+						s2_ = s2_ + int32(c2_[(l3_*int64(18))+k2_])
+					}
+					sums2_[l3_] = s2_
+					/*line radix.go:142*/ t10_all[w] = sums2_
+					s2_all[w] = s2_
+				}
+				/*line radix.go:142*/ step2_ := int64(1)
+				/*line radix.go:142*/ n3_ := int64(128)
+				/*line radix.go:144*/ d2_ := step2_
+				/*line radix.go:144*/ for d2_ < n3_ {
+					for w := range n {
+						l0 := w % n0
+						l4_ := l0
+						/*line radix.go:146*/ b3_ := int32(0)
+						if l4_ >= d2_ {
+							b3_ = t10_all[w][l4_-d2_]
+						}
+						b3_all[w] = b3_
+					}
+					for w := range n {
+						l0 := w % n0
+						b3_ := b3_all[w]
+						l4_ := l0
+						/*line radix.go:151*/ t10_all[w][l4_] = t10_all[w][l4_] + b3_
+					}
+					/*line radix.go:144*/ d2_ = d2_ * int64(2)
+				}
+				for w := range n {
+					l0 := w % n0
+					s2_ := s2_all[w]
+					c2_ := c_[:int64(2304)]
+					sums2_ := sums_[:int64(128)]
+					l3_ := l0
+					/*line radix.go:272*/ s2_ = sums2_[l3_] - s2_
+					for k3_ := int64(0); k3_ < int64(16); k3_ = k3_ + int64(1) {
+						n4_ := int32(c2_[(l3_*int64(18))+k3_])
+						c2_[(l3_*int64(18))+k3_] = uint16(s2_)
+						s2_ = s2_ + n4_
+					}
+					s2_all[w] = s2_
+				}
+				for w := range n {
+					column_ := column_all[w]
+					t9_ := t_[:int64(2176)]
+					c2_ := c_[:int64(2304)]
+					/*line radix.go:279*/ for k4_ := int64(0); k4_ < int64(16); k4_ = k4_ + int64(1) {
+						i2_ := (gpu_halfOf(v_all[w][k4_], shift2_) * int64(144)) + column_
+						t9_[gpu_apart(int64(c2_[i2_]))] = v_all[w][k4_]
+						c2_[i2_] = c2_[i2_] + uint16(1)
+					}
+				}
+				/*line radix.go:227*/ s_ = s_ + uint64(4)
 			}
+			for w := range n {
+				l0 := w % n0
+				l_ := l0
+				for i3_ := l_; (i3_ < have_) && (!one_); i3_ = i3_ + int64(128) {
+					d3_ := gpu_digitOf(t_[gpu_apart(i3_)], shift_)
+//line radix.go:233
+					if (i3_ == int64(0)) || (d3_ != gpu_digitOf(t_[gpu_apart(i3_-int64(1))], shift_)) {
+						at_[d3_] = at_[d3_] - int32(i3_)
+					}
+				}
+			}
+			for w := range n {
+				l0 := w % n0
+				l_ := l0
+				/*line radix.go:238*/ for i4_ := l_; i4_ < have_; i4_ = i4_ + int64(128) {
+					v2_ := t_[gpu_apart(i4_)]
+					y_[((row_*n_)+i4_)+int64(at_[gpu_digitOf(v2_, shift_)])] = v2_
+				}
+			}
+			for w := range n {
+				l0 := w % n0
+				l_ := l0
+				/*line radix.go:243*/ for i5_ := l_; (i5_ < have_) && (!one_); i5_ = i5_ + int64(128) {
+					d4_ := gpu_digitOf(t_[gpu_apart(i5_)], shift_)
+//line radix.go:244
+					if (i5_ == (have_ - int64(1))) || (d4_ != gpu_digitOf(t_[gpu_apart(i5_+int64(1))], shift_)) {
+						at_[d4_] = at_[d4_] + int32((i5_ + int64(1)))
+					}
+				}
+			}
+			/*line radix.go:219*/ begin_ = begin_ + int64(2048)
 		}
-//line kernels_tandem.go:1981
+//line kernels_tandem.go:2113
 	}
 	return nil
 }
 
 func MoveTilesUint64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		MoveTiles[uint64](it, support.Slice[uint64](args[0:]), support.Slice[int32](args[3:]), support.Slice[uint64](args[6:]), int(args[9].Int64()), uint(args[10].Uint64()))
+		MoveTiles[uint64](it, support.Slice[uint64](args[0:]), support.Slice[int32](args[3:]), support.Slice[uint64](args[6:]), int(args[9].Int64()), int(args[10].Int64()), uint(args[11].Uint64()), uint(args[12].Uint64()))
 	})
 }
 
@@ -1993,104 +2125,210 @@ func MoveTilesUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 	counts_ := support.Slice[int32](args[3:])
 	x_ := support.Slice[uint64](args[6:])
 	n_ := args[9].Int64()
-	shift_ := args[10].Uint64()
+	per_ := args[10].Int64()
+	shift_ := args[11].Uint64()
+	bits_ := args[12].Uint64()
 	n0, n1, n2 := int64(128), int64(1), int64(1)
-	var t_ [2048]uint64
-	var c_ [2048]int32
+	var at_ [256]int32
 	var sums_ [128]int32
-	var first_ [16]int32
-	var s_all, b_all [128]int32
+	var t_ [2176]uint64
+	var c_ [2304]uint16
+	var a_all, b_all, b2_all, s2_all, b3_all [128]int32
+	var v_all [128][16]uint64
+	var column_all [128]int64
+	var t10_all [128][]int32
 	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		/*line radix.go:179*/ parts_ := ((n_ + int64(2048)) - int64(1)) / int64(2048)
+		/*line radix.go:206*/ parts_ := support.Div((n_+per_)-int64(1), per_)
 		row_ := support.Div(g0, parts_)
-		/*line radix.go:180*/ part_ := support.Rem(g0, parts_)
-		begin_ := (row_ * n_) + (part_ * int64(2048))
-		have_ := min(int64(2048), n_-(part_*int64(2048)))
-		for w := range n {
-			l0 := w % n0
-			l_ := l0
-			/*line radix.go:183*/ for i_ := l_; i_ < have_; i_ = i_ + int64(128) {
-				t_[i_] = x_[begin_+i_]
-			}
-			for d_ := int64(0); d_ < int64(16); d_ = d_ + int64(1) {
-				c_[(d_*int64(128))+l_] = int32(0)
-			}
-		}
-		for w := range n {
-			l0 := w % n0
-			l_ := l0
-//line radix.go:190
-			for i2_ := l_ * int64(16); i2_ < min((l_*int64(16))+int64(16), have_); i2_ = i2_ + int64(1) {
-				c_[(int64(((t_[i2_]>>(shift_))&uint64(15)))*int64(128))+l_] = c_[(int64(((t_[i2_]>>(shift_))&uint64(15)))*int64(128))+l_] + int32(1)
-			}
-		}
-		for w := range n {
-			l0 := w % n0
-			l_ := l0
-			/*line radix.go:194*/ s_ := int32(0)
-			for i3_ := l_ * int64(16); i3_ < ((l_ * int64(16)) + int64(16)); i3_ = i3_ + int64(1) {
-				t2_ := i3_
-				/*line radix.go:196*/ t3_ := s_
-				/*line radix.go:196*/ t4_ := s_ + c_[i3_]
-				/*line radix.go:196*/ c_[t2_] = t3_
-				/*line radix.go:196*/ s_ = t4_
-			}
-			sums_[l_] = s_
-			/*line radix.go:127*/ s_all[w] = s_
-		}
-		/*line radix.go:127*/ n2_ := int64(128)
-		/*line radix.go:129*/ d2_ := int64(1)
-		/*line radix.go:129*/ for d2_ < n2_ {
+		/*line radix.go:207*/ part_ := support.Rem(g0, parts_)
+		one_ := n_ <= int64(2048)
+		if one_ {
 			for w := range n {
 				l0 := w % n0
-				t5_ := sums_[:int64(128)]
-				l2_ := l0
-				/*line radix.go:131*/ b_ := int32(0)
-				if l2_ >= d2_ {
-					b_ = t5_[l2_-d2_]
-				}
+				l_ := l0
+				/*line radix.go:210*/ t2_ := int64(2) * l_
+				/*line radix.go:210*/ t3_ := (int64(2) * l_) + int64(1)
+				/*line radix.go:210*/ at_[t2_] = int32(0)
+				/*line radix.go:210*/ at_[t3_] = int32(0)
+			}
+		} else {
+			/*line radix.go:212*/ line_ := ((row_ * (parts_ + int64(1))) + part_) * int64(256)
+			/*line radix.go:212*/ all_ := ((row_ * (parts_ + int64(1))) + parts_) * int64(256)
+			for w := range n {
+				l0 := w % n0
+				l_ := l0
+				/*line radix.go:213*/ a_ := counts_[all_+(int64(2)*l_)]
+				/*line radix.go:213*/ b_ := counts_[(all_+(int64(2)*l_))+int64(1)]
+				sums_[l_] = a_ + b_
+				/*line radix.go:142*/ a_all[w] = a_
 				b_all[w] = b_
+			}
+			/*line radix.go:142*/ step_ := int64(1)
+			/*line radix.go:142*/ n2_ := int64(128)
+			/*line radix.go:144*/ d_ := step_
+			/*line radix.go:144*/ for d_ < n2_ {
+				for w := range n {
+					l0 := w % n0
+					t4_ := sums_[:int64(128)]
+					l2_ := l0
+					/*line radix.go:146*/ b2_ := int32(0)
+					if l2_ >= d_ {
+						b2_ = t4_[l2_-d_]
+					}
+					b2_all[w] = b2_
+				}
+				for w := range n {
+					l0 := w % n0
+					b2_ := b2_all[w]
+					t4_ := sums_[:int64(128)]
+					l2_ := l0
+					/*line radix.go:151*/ t4_[l2_] = t4_[l2_] + b2_
+				}
+				/*line radix.go:144*/ d_ = d_ * int64(2)
 			}
 			for w := range n {
 				l0 := w % n0
 				b_ := b_all[w]
-				t5_ := sums_[:int64(128)]
-				l2_ := l0
-				/*line radix.go:136*/ t5_[l2_] = t5_[l2_] + b_
-			}
-			/*line radix.go:129*/ d2_ = d2_ * int64(2)
-		}
-		for w := range n {
-			l0 := w % n0
-			s_ := s_all[w]
-			l_ := l0
-//line radix.go:200
-			for i4_ := l_ * int64(16); i4_ < ((l_ * int64(16)) + int64(16)); i4_ = i4_ + int64(1) {
-				c_[i4_] = c_[i4_] + (sums_[l_] - s_)
+				a_ := a_all[w]
+				l_ := l0
+				/*line radix.go:216*/ t5_ := int64(2) * l_
+				/*line radix.go:216*/ t6_ := (int64(2) * l_) + int64(1)
+				/*line radix.go:216*/ t7_ := ((sums_[l_] - b_) - a_) + counts_[line_+(int64(2)*l_)]
+				/*line radix.go:216*/ t8_ := (sums_[l_] - b_) + counts_[(line_+(int64(2)*l_))+int64(1)]
+				/*line radix.go:216*/ at_[t5_] = t7_
+				/*line radix.go:216*/ at_[t6_] = t8_
 			}
 		}
-		for w := range n {
-			l0 := w % n0
-			l_ := l0
-			/*line radix.go:204*/ if l_ < int64(16) {
-				first_[l_] = c_[l_*int64(128)]
+		/*line radix.go:218*/ end_ := min((part_*per_)+per_, n_)
+		begin_ := part_ * per_
+		/*line radix.go:219*/ for begin_ < end_ {
+			have_ := min(int64(2048), end_-begin_)
+			for w := range n {
+				l0 := w % n0
+				l_ := l0
+				/*line radix.go:221*/ for i_ := l_; i_ < int64(2048); i_ = i_ + int64(128) {
+					t_[gpu_apart(i_)] = ^support.Value(uint64(0))
+					if i_ < have_ {
+						t_[gpu_apart(i_)] = x_[((row_*n_)+begin_)+i_]
+					}
+				}
 			}
-		}
-		for w := range n {
-			l0 := w % n0
-			l_ := l0
-//line radix.go:208
-			for i5_ := l_ * int64(16); i5_ < min((l_*int64(16))+int64(16), have_); i5_ = i5_ + int64(1) {
-				d3_ := int64(((t_[i5_] >> (shift_)) & uint64(15)))
-				y_[(row_*n_)+int64(((counts_[(((row_*int64(16))+d3_)*parts_)+part_]+c_[(d3_*int64(128))+l_])-first_[d3_]))] = t_[i5_]
-				c_[(d3_*int64(128))+l_] = c_[(d3_*int64(128))+l_] + int32(1)
+			/*line radix.go:227*/ s_ := shift_
+			/*line radix.go:227*/ for s_ < (shift_ + bits_) {
+				/*line radix.go:254*/ shift2_ := s_
+				for w := range n {
+					l0 := w % n0
+					t9_ := t_[:int64(2176)]
+					c2_ := c_[:int64(2304)]
+					l3_ := l0
+					/*line radix.go:255*/ v_all[w] = [16]uint64{}
+					/*line radix.go:257*/ column_ := ((l3_ / int64(16)) * int64(18)) + (l3_ % int64(16))
+					for h_ := int64(0); h_ < int64(16); h_ = h_ + int64(1) {
+						c2_[(h_*int64(144))+column_] = uint16(0)
+					}
+					for k_ := int64(0); k_ < int64(16); k_ = k_ + int64(1) {
+						v_all[w][k_] = t9_[(l3_*int64(17))+k_]
+						c2_[(gpu_halfOf_(v_all[w][k_], shift2_)*int64(144))+column_] = c2_[(gpu_halfOf_(v_all[w][k_], shift2_)*int64(144))+column_] + uint16(1)
+					}
+					column_all[w] = column_
+				}
+				for w := range n {
+					l0 := w % n0
+					c2_ := c_[:int64(2304)]
+					sums2_ := sums_[:int64(128)]
+					l3_ := l0
+					/*line radix.go:266*/ s2_ := int32(0)
+					for k2_ := int64(0); k2_ < int64(16); k2_ = k2_ + int64(1) {
+						s2_ = s2_ + int32(c2_[(l3_*int64(18))+k2_])
+					}
+					sums2_[l3_] = s2_
+					/*line radix.go:142*/ t10_all[w] = sums2_
+					s2_all[w] = s2_
+				}
+				/*line radix.go:142*/ step2_ := int64(1)
+				/*line radix.go:142*/ n3_ := int64(128)
+				/*line radix.go:144*/ d2_ := step2_
+				/*line radix.go:144*/ for d2_ < n3_ {
+					for w := range n {
+						l0 := w % n0
+						l4_ := l0
+						/*line radix.go:146*/ b3_ := int32(0)
+						if l4_ >= d2_ {
+							b3_ = t10_all[w][l4_-d2_]
+						}
+						b3_all[w] = b3_
+					}
+					for w := range n {
+						l0 := w % n0
+						b3_ := b3_all[w]
+						l4_ := l0
+						/*line radix.go:151*/ t10_all[w][l4_] = t10_all[w][l4_] + b3_
+					}
+					/*line radix.go:144*/ d2_ = d2_ * int64(2)
+				}
+				for w := range n {
+					l0 := w % n0
+					s2_ := s2_all[w]
+					c2_ := c_[:int64(2304)]
+					sums2_ := sums_[:int64(128)]
+					l3_ := l0
+					/*line radix.go:272*/ s2_ = sums2_[l3_] - s2_
+					for k3_ := int64(0); k3_ < int64(16); k3_ = k3_ + int64(1) {
+						n4_ := int32(c2_[(l3_*int64(18))+k3_])
+						c2_[(l3_*int64(18))+k3_] = uint16(s2_)
+						s2_ = s2_ + n4_
+					}
+					s2_all[w] = s2_
+				}
+				for w := range n {
+					column_ := column_all[w]
+					t9_ := t_[:int64(2176)]
+					c2_ := c_[:int64(2304)]
+					/*line radix.go:279*/ for k4_ := int64(0); k4_ < int64(16); k4_ = k4_ + int64(1) {
+						i2_ := (gpu_halfOf_(v_all[w][k4_], shift2_) * int64(144)) + column_
+						t9_[gpu_apart(int64(c2_[i2_]))] = v_all[w][k4_]
+						c2_[i2_] = c2_[i2_] + uint16(1)
+					}
+				}
+				/*line radix.go:227*/ s_ = s_ + uint64(4)
 			}
+			for w := range n {
+				l0 := w % n0
+				l_ := l0
+				for i3_ := l_; (i3_ < have_) && (!one_); i3_ = i3_ + int64(128) {
+					d3_ := gpu_digitOf_(t_[gpu_apart(i3_)], shift_)
+//line radix.go:233
+					if (i3_ == int64(0)) || (d3_ != gpu_digitOf_(t_[gpu_apart(i3_-int64(1))], shift_)) {
+						at_[d3_] = at_[d3_] - int32(i3_)
+					}
+				}
+			}
+			for w := range n {
+				l0 := w % n0
+				l_ := l0
+				/*line radix.go:238*/ for i4_ := l_; i4_ < have_; i4_ = i4_ + int64(128) {
+					v2_ := t_[gpu_apart(i4_)]
+					y_[((row_*n_)+i4_)+int64(at_[gpu_digitOf_(v2_, shift_)])] = v2_
+				}
+			}
+			for w := range n {
+				l0 := w % n0
+				l_ := l0
+				/*line radix.go:243*/ for i5_ := l_; (i5_ < have_) && (!one_); i5_ = i5_ + int64(128) {
+					d4_ := gpu_digitOf_(t_[gpu_apart(i5_)], shift_)
+//line radix.go:244
+					if (i5_ == (have_ - int64(1))) || (d4_ != gpu_digitOf_(t_[gpu_apart(i5_+int64(1))], shift_)) {
+						at_[d4_] = at_[d4_] + int32((i5_ + int64(1)))
+					}
+				}
+			}
+			/*line radix.go:219*/ begin_ = begin_ + int64(2048)
 		}
-//line kernels_tandem.go:2094
+//line kernels_tandem.go:2332
 	}
 	return nil
 }
@@ -2118,17 +2356,17 @@ func RankGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line radix.go:220*/ for i_ := i1; i_ < support.Div(int64(len(x_)), n_); i_ = i_ + s1 {
+					/*line radix.go:294*/ for i_ := i1; i_ < support.Div(int64(len(x_)), n_); i_ = i_ + s1 {
 						t_ := i_ * n_
-						/*line radix.go:221*/ row_ := x_[t_ : (i_*n_)+n_]
+						/*line radix.go:295*/ row_ := x_[t_ : (i_*n_)+n_]
 						for j_ := i0; j_ < n_; j_ = j_ + s0 {
 							v_ := row_[j_] >> (shift_)
-							/*line radix.go:223*/ at_ := int64(0)
+							/*line radix.go:297*/ at_ := int64(0)
 							t2_ := row_
-							/*line radix.go:224*/ t3_ := int64(len(t2_))
-							/*line radix.go:224*/ k_ := int64(0)
-							/*line radix.go:224*/ for ; k_ < t3_; k_ = k_ + int64(1) {
-								/*line radix.go:224*/ w_ := t2_[k_]
+							/*line radix.go:298*/ t3_ := int64(len(t2_))
+							/*line radix.go:298*/ k_ := int64(0)
+							/*line radix.go:298*/ for ; k_ < t3_; k_ = k_ + int64(1) {
+								/*line radix.go:298*/ w_ := t2_[k_]
 								if ((w_ >> (shift_)) < v_) || (((w_ >> (shift_)) == v_) && (k_ < j_)) {
 									at_ = at_ + int64(1)
 								}
@@ -2139,7 +2377,7 @@ func RankGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2143
+//line kernels_tandem.go:2381
 	}
 	return nil
 }
@@ -2231,7 +2469,7 @@ func SearchUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2235
+//line kernels_tandem.go:2473
 	}
 	return nil
 }
@@ -2323,7 +2561,7 @@ func SearchUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2327
+//line kernels_tandem.go:2565
 	}
 	return nil
 }
@@ -2400,7 +2638,7 @@ func SelectUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2404
+//line kernels_tandem.go:2642
 	}
 	return nil
 }
@@ -2477,7 +2715,7 @@ func SelectUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2481
+//line kernels_tandem.go:2719
 	}
 	return nil
 }
@@ -2494,7 +2732,7 @@ func gpu_key(o_ gpu_Order, x_ uint64) uint64 {
 		k_ = gpu_largest(o_)
 	}
 	return k_
-//line kernels_tandem.go:2498
+//line kernels_tandem.go:2736
 }
 
 func gpu_bits(o_ gpu_Order, k_ uint64) uint64 {
@@ -2506,7 +2744,7 @@ func gpu_bits(o_ gpu_Order, k_ uint64) uint64 {
 		x_ = k_ >> (1)
 	}
 	return x_
-//line kernels_tandem.go:2510
+//line kernels_tandem.go:2748
 }
 
 func gpu_distanceOf(pair_ uint64) float32 {
@@ -2520,7 +2758,7 @@ func gpu_distanceOf(pair_ uint64) float32 {
 		key_ = ^key_
 	}
 	return math.Float32frombits(key_)
-//line kernels_tandem.go:2524
+//line kernels_tandem.go:2762
 }
 
 func gpu_distance(m_ int64, xy_ float32, x_ float32, y_ float32) float32 {
@@ -2537,7 +2775,7 @@ func gpu_distance(m_ int64, xy_ float32, x_ float32, y_ float32) float32 {
 		}
 	}
 	/*line nearest.go:80*/ return max(support.FMA32(float32(-2), xy_, sum_), float32(0))
-//line kernels_tandem.go:2541
+//line kernels_tandem.go:2779
 }
 
 func gpu_pairOf(d_ float32, number_ int64) uint64 {
@@ -2555,7 +2793,7 @@ func gpu_pairOf(d_ float32, number_ int64) uint64 {
 		}
 	}
 	/*line nearest.go:108*/ return (uint64(key_) << (32)) | uint64(number_)
-//line kernels_tandem.go:2559
+//line kernels_tandem.go:2797
 }
 
 func gpu_replaceTop(heap_ []uint64, pair_ uint64) {
@@ -2572,7 +2810,7 @@ loop1:
 		at_ = child_
 	}
 	heap_[at_] = pair_
-//line kernels_tandem.go:2576
+//line kernels_tandem.go:2814
 }
 
 func gpu_distanceOf_(pair_ uint64) int32 {
@@ -2586,7 +2824,7 @@ func gpu_distanceOf_(pair_ uint64) int32 {
 		key_ = ^key_
 	}
 	return support.Int[int32](math.Float32frombits(key_))
-//line kernels_tandem.go:2590
+//line kernels_tandem.go:2828
 }
 
 func gpu_distance_(m_ int64, xy_ int32, x_ int32, y_ int32) int32 {
@@ -2603,7 +2841,7 @@ func gpu_distance_(m_ int64, xy_ int32, x_ int32, y_ int32) int32 {
 		}
 	}
 	/*line nearest.go:80*/ return max((int32(-2)*xy_)+sum_, int32(0))
-//line kernels_tandem.go:2607
+//line kernels_tandem.go:2845
 }
 
 func gpu_pairOf_(d_ int32, number_ int64) uint64 {
@@ -2621,15 +2859,15 @@ func gpu_pairOf_(d_ int32, number_ int64) uint64 {
 		}
 	}
 	/*line nearest.go:108*/ return (uint64(key_) << (32)) | uint64(number_)
-//line kernels_tandem.go:2625
+//line kernels_tandem.go:2863
 }
 
 func gpu_countDigits(c_ *[256]int32, x_ []uint32, shift_ uint64) {
-	/*line radix.go:73*/ shift_ = shift_ & uint64(63)
+	/*line radix.go:79*/ shift_ = shift_ & uint64(63)
 	if int64(len(x_)) >= int64(512) {
 		var c1_ [256]int32
-		/*line radix.go:75*/ var c2_ [256]int32
-		/*line radix.go:75*/ var c3_ [256]int32
+		/*line radix.go:81*/ var c2_ [256]int32
+		/*line radix.go:81*/ var c3_ [256]int32
 		for ; int64(len(x_)) >= int64(4); x_ = x_[int64(4):int64(len(x_))] {
 			(*c_)[(uint64(x_[0])>>(shift_))&uint64(255)] = (*c_)[(uint64(x_[0])>>(shift_))&uint64(255)] + int32(1)
 			c1_[(uint64(x_[1])>>(shift_))&uint64(255)] = c1_[(uint64(x_[1])>>(shift_))&uint64(255)] + int32(1)
@@ -2641,21 +2879,21 @@ func gpu_countDigits(c_ *[256]int32, x_ []uint32, shift_ uint64) {
 		}
 	}
 	t_ := x_
-	/*line radix.go:86*/ t2_ := int64(len(t_))
-	/*line radix.go:86*/ t3_ := int64(0)
-	/*line radix.go:86*/ for ; t3_ < t2_; t3_ = t3_ + int64(1) {
-		/*line radix.go:86*/ v_ := t_[t3_]
+	/*line radix.go:92*/ t2_ := int64(len(t_))
+	/*line radix.go:92*/ t3_ := int64(0)
+	/*line radix.go:92*/ for ; t3_ < t2_; t3_ = t3_ + int64(1) {
+		/*line radix.go:92*/ v_ := t_[t3_]
 		(*c_)[(uint64(v_)>>(shift_))&uint64(255)] = (*c_)[(uint64(v_)>>(shift_))&uint64(255)] + int32(1)
 	}
-//line kernels_tandem.go:2651
+//line kernels_tandem.go:2889
 }
 
 func gpu_countDigits_(c_ *[256]int32, x_ []uint64, shift_ uint64) {
-	/*line radix.go:73*/ shift_ = shift_ & uint64(63)
+	/*line radix.go:79*/ shift_ = shift_ & uint64(63)
 	if int64(len(x_)) >= int64(512) {
 		var c1_ [256]int32
-		/*line radix.go:75*/ var c2_ [256]int32
-		/*line radix.go:75*/ var c3_ [256]int32
+		/*line radix.go:81*/ var c2_ [256]int32
+		/*line radix.go:81*/ var c3_ [256]int32
 		for ; int64(len(x_)) >= int64(4); x_ = x_[int64(4):int64(len(x_))] {
 			(*c_)[(x_[0]>>(shift_))&uint64(255)] = (*c_)[(x_[0]>>(shift_))&uint64(255)] + int32(1)
 			c1_[(x_[1]>>(shift_))&uint64(255)] = c1_[(x_[1]>>(shift_))&uint64(255)] + int32(1)
@@ -2667,51 +2905,76 @@ func gpu_countDigits_(c_ *[256]int32, x_ []uint64, shift_ uint64) {
 		}
 	}
 	t_ := x_
-	/*line radix.go:86*/ t2_ := int64(len(t_))
-	/*line radix.go:86*/ t3_ := int64(0)
-	/*line radix.go:86*/ for ; t3_ < t2_; t3_ = t3_ + int64(1) {
-		/*line radix.go:86*/ v_ := t_[t3_]
+	/*line radix.go:92*/ t2_ := int64(len(t_))
+	/*line radix.go:92*/ t3_ := int64(0)
+	/*line radix.go:92*/ for ; t3_ < t2_; t3_ = t3_ + int64(1) {
+		/*line radix.go:92*/ v_ := t_[t3_]
 		(*c_)[(v_>>(shift_))&uint64(255)] = (*c_)[(v_>>(shift_))&uint64(255)] + int32(1)
 	}
-//line kernels_tandem.go:2677
+//line kernels_tandem.go:2915
 }
 
 func gpu_moveDigits(y_ []uint32, at_ *[256]int32, x_ []uint32, shift_ uint64) {
-	/*line radix.go:93*/ shift_ = shift_ & uint64(63)
+	/*line radix.go:99*/ shift_ = shift_ & uint64(63)
 	t_ := x_
-	/*line radix.go:94*/ t2_ := int64(len(t_))
-	/*line radix.go:94*/ t3_ := int64(0)
-	/*line radix.go:94*/ for ; t3_ < t2_; t3_ = t3_ + int64(1) {
-		/*line radix.go:94*/ v_ := t_[t3_]
+	/*line radix.go:100*/ t2_ := int64(len(t_))
+	/*line radix.go:100*/ t3_ := int64(0)
+	/*line radix.go:100*/ for ; t3_ < t2_; t3_ = t3_ + int64(1) {
+		/*line radix.go:100*/ v_ := t_[t3_]
 		d_ := (uint64(v_) >> (shift_)) & uint64(255)
 		i_ := (*at_)[d_]
 		t4_ := i_
-		/*line radix.go:97*/ t5_ := d_
-		/*line radix.go:97*/ t6_ := v_
-		/*line radix.go:97*/ t7_ := i_ + int32(1)
-		/*line radix.go:97*/ y_[t4_] = t6_
-		/*line radix.go:97*/ (*at_)[t5_] = t7_
+		/*line radix.go:103*/ t5_ := d_
+		/*line radix.go:103*/ t6_ := v_
+		/*line radix.go:103*/ t7_ := i_ + int32(1)
+		/*line radix.go:103*/ y_[t4_] = t6_
+		/*line radix.go:103*/ (*at_)[t5_] = t7_
 	}
-//line kernels_tandem.go:2696
+//line kernels_tandem.go:2934
 }
 
 func gpu_moveDigits_(y_ []uint64, at_ *[256]int32, x_ []uint64, shift_ uint64) {
-	/*line radix.go:93*/ shift_ = shift_ & uint64(63)
+	/*line radix.go:99*/ shift_ = shift_ & uint64(63)
 	t_ := x_
-	/*line radix.go:94*/ t2_ := int64(len(t_))
-	/*line radix.go:94*/ t3_ := int64(0)
-	/*line radix.go:94*/ for ; t3_ < t2_; t3_ = t3_ + int64(1) {
-		/*line radix.go:94*/ v_ := t_[t3_]
+	/*line radix.go:100*/ t2_ := int64(len(t_))
+	/*line radix.go:100*/ t3_ := int64(0)
+	/*line radix.go:100*/ for ; t3_ < t2_; t3_ = t3_ + int64(1) {
+		/*line radix.go:100*/ v_ := t_[t3_]
 		d_ := (v_ >> (shift_)) & uint64(255)
 		i_ := (*at_)[d_]
 		t4_ := i_
-		/*line radix.go:97*/ t5_ := d_
-		/*line radix.go:97*/ t6_ := v_
-		/*line radix.go:97*/ t7_ := i_ + int32(1)
-		/*line radix.go:97*/ y_[t4_] = t6_
-		/*line radix.go:97*/ (*at_)[t5_] = t7_
+		/*line radix.go:103*/ t5_ := d_
+		/*line radix.go:103*/ t6_ := v_
+		/*line radix.go:103*/ t7_ := i_ + int32(1)
+		/*line radix.go:103*/ y_[t4_] = t6_
+		/*line radix.go:103*/ (*at_)[t5_] = t7_
 	}
-//line kernels_tandem.go:2715
+//line kernels_tandem.go:2953
+}
+
+func gpu_digitOf(v_ uint32, shift_ uint64) int64 {
+	/*line radix.go:22*/ return int64(((uint64(v_) >> (shift_ & uint64(63))) & uint64(255)))
+//line kernels_tandem.go:2958
+}
+
+func gpu_digitOf_(v_ uint64, shift_ uint64) int64 {
+	/*line radix.go:22*/ return int64(((v_ >> (shift_ & uint64(63))) & uint64(255)))
+//line kernels_tandem.go:2963
+}
+
+func gpu_apart(i_ int64) int64 {
+	/*line radix.go:172*/ return i_ + (i_ >> (4))
+//line kernels_tandem.go:2968
+}
+
+func gpu_halfOf(v_ uint32, shift_ uint64) int64 {
+	/*line radix.go:287*/ return int64(((uint64(v_) >> (shift_ & uint64(63))) & uint64(15)))
+//line kernels_tandem.go:2973
+}
+
+func gpu_halfOf_(v_ uint64, shift_ uint64) int64 {
+	/*line radix.go:287*/ return int64(((v_ >> (shift_ & uint64(63))) & uint64(15)))
+//line kernels_tandem.go:2978
 }
 
 func gpu_below(edges_ gpu_Matrix_, n_ int64, x_ uint64, o_ gpu_Order) int64 {
@@ -2726,12 +2989,12 @@ func gpu_below(edges_ gpu_Matrix_, n_ int64, x_ uint64, o_ gpu_Order) int64 {
 		}
 	}
 	return lo_
-//line kernels_tandem.go:2730
+//line kernels_tandem.go:2993
 }
 
 func gpu_largest(o_ gpu_Order) uint64 {
 	/*line keys.go:35*/ return (o_.sign_ << (1)) - uint64(1)
-//line kernels_tandem.go:2735
+//line kernels_tandem.go:2998
 }
 
 func gpu_step(v_ gpu_Matrix_) int64 {
@@ -2739,7 +3002,7 @@ func gpu_step(v_ gpu_Matrix_) int64 {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:2743
+//line kernels_tandem.go:3006
 }
 
 func gpu_step_(v_ gpu_Matrix____) int64 {
@@ -2747,7 +3010,7 @@ func gpu_step_(v_ gpu_Matrix____) int64 {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:2751
+//line kernels_tandem.go:3014
 }
 
 func gpu_below_(edges_ gpu_Matrix__, n_ int64, x_ uint64, o_ gpu_Order) int64 {
@@ -2762,7 +3025,7 @@ func gpu_below_(edges_ gpu_Matrix__, n_ int64, x_ uint64, o_ gpu_Order) int64 {
 		}
 	}
 	return lo_
-//line kernels_tandem.go:2766
+//line kernels_tandem.go:3029
 }
 
 func gpu_step__(v_ gpu_Matrix__) int64 {
@@ -2770,7 +3033,7 @@ func gpu_step__(v_ gpu_Matrix__) int64 {
 		return int64(1)
 	}
 	return v_.Stride_
-//line kernels_tandem.go:2774
+//line kernels_tandem.go:3037
 }
 
 func gpu_Inverse(x_ float32) float32 {
@@ -2778,5 +3041,5 @@ func gpu_Inverse(x_ float32) float32 {
 		return x_
 	}
 	return float32(1) / float32(math.Sqrt(float64(x_)))
-//line kernels_tandem.go:2782
+//line kernels_tandem.go:3045
 }

@@ -20,7 +20,6 @@ type Rows[P Pair] struct {
 	rows, n int
 	tiles   bool // else chunks
 	per     int  // elements of a part
-	bits    uint // of a digit
 }
 
 // shortOf is the length up to which a row is sorted by rank: there a radix sort has more digits to
@@ -42,15 +41,17 @@ func byNetwork(s *linalg.Session, n int) bool { return n <= networkLength && s.I
 // error of f or of a step. The memory is the session's spare one: a processor takes longer to find
 // the pages of new memory, and to clear them, than to sort in it.
 func WithRows[P Pair](s *linalg.Session, rows, n int, f func(r *Rows[P]) error) error {
-	return withRows(s, rows, n, s.Info().GPU, f)
+	info := s.Info()
+	per := chunkOf(&info, rows, n)
+	if info.GPU {
+		per = tilesOf(&info, rows, n)
+	}
+	return withRows(s, rows, n, per, info.GPU, f)
 }
 
-func withRows[P Pair](s *linalg.Session, rows, n int, tiles bool, f func(r *Rows[P]) error) error {
-	r := &Rows[P]{s: s, rows: rows, n: n, tiles: tiles, per: tile, bits: tileBits}
-	if !tiles {
-		info := s.Info()
-		r.per, r.bits = chunkOf(&info, rows, n), chunkBits
-	}
+// withRows is WithRows with so many elements in a part.
+func withRows[P Pair](s *linalg.Session, rows, n, per int, tiles bool, f func(r *Rows[P]) error) error {
+	r := &Rows[P]{s: s, rows: rows, n: n, per: per, tiles: tiles}
 	return linalg.WithScratch(s, 1, rows*n, func(x *linalg.Array[P]) error {
 		return linalg.WithScratch(s, 1, rows*n, func(y *linalg.Array[P]) error {
 			return linalg.WithScratch(s, rows, r.counters(), func(counts *linalg.Array[int32]) error {
@@ -76,12 +77,20 @@ func chunkOf(info *backend.Info, rows, n int) int {
 	return max(least, (n+wanted-1)/wanted)
 }
 
+// tilesOf is the elements of a part of some tiles: more parts keep no GPU busier, and have more
+// counts.
+func tilesOf(info *backend.Info, rows, n int) int {
+	const perUnit = 16 // parts of all rows
+	wanted := max(1, perUnit*info.ComputeUnits/max(1, rows))
+	return max(1, (n+wanted*tile-1)/(wanted*tile)) * tile
+}
+
 // counters is how many numbers for each row passes take: none of many rows that have no passes.
 func (r *Rows[P]) counters() int {
 	if r.rows > 1 && (r.n <= shortOf(r.s) || unsafe.Sizeof(P(0)) == 4 && byNetwork(r.s, r.n)) {
 		return 0
 	}
-	return r.parts() << r.bits
+	return (r.parts() + 1) * digits
 }
 
 // parts is the number of parts of a row.
@@ -108,11 +117,9 @@ func Put[E uint8 | uint32 | uint64, P Pair](r *Rows[P], a *linalg.Array[E], line
 	r.step(func() error { return LaunchPack[E, P](r.s, r.grid(a.Dims()), r.Pairs, a, line, o, shift) })
 }
 
-// PutAgain makes pairs, as many for each row of a, of themselves as [Repack] does.
-func PutAgain[E uint32 | uint64](r *Rows[uint64], pairs *linalg.Array[uint64], a *linalg.Array[E], o Order,
-	shift uint,
-) {
-	putAgain(r, pairs, pairs, a, o, shift, false)
+// PutAgain makes the pairs, as many for each row of a, of themselves as [Repack] does.
+func PutAgain[E uint32 | uint64](r *Rows[uint64], a *linalg.Array[E], o Order, shift uint) {
+	putAgain(r, r.Pairs, r.Pairs, a, o, shift, false)
 }
 
 func putAgain[E uint32 | uint64](r *Rows[uint64], pairs, others *linalg.Array[uint64], a *linalg.Array[E], o Order,
@@ -146,7 +153,7 @@ func arrange[E uint32 | uint64](r *Rows[uint64], a *linalg.Array[E], o Order) {
 		r.Sort(32, 32, true)
 		r.step(func() error { return LaunchReplace(r.s, r.grid(upper.Dims()), upper, lower) })
 	default:
-		PutAgain(r, r.Pairs, a, o, 32)
+		PutAgain(r, a, o, 32)
 		r.Sort(32, 32, false)
 	}
 }
@@ -208,9 +215,12 @@ func (r *Rows[P]) Sort(shift, bits uint, ascending bool) {
 		x, y := any(r.Pairs).(*linalg.Array[uint64]), any(r.other).(*linalg.Array[uint64])
 		r.err = LaunchRank(r.s, rankGrid(r.rows, r.n), y, x, r.n, shift)
 		r.Pairs, r.other = r.other, r.Pairs
+	case r.tiles && r.n <= tile:
+		r.move(shift, bits)
 	default:
-		for end := shift + bits; shift < end; shift += r.bits {
-			r.pass(shift)
+		for end := shift + bits; shift < end; shift += digitBits {
+			r.count(shift)
+			r.move(shift, digitBits)
 		}
 	}
 }
@@ -218,37 +228,49 @@ func (r *Rows[P]) Sort(shift, bits uint, ascending bool) {
 // Split moves the pairs of the one row whose bit at shift, their highest, is 1 behind the others.
 // It waits, and returns them.
 func (r *Rows[P]) Split(shift uint) *linalg.Array[P] {
-	r.pass(shift)
-	var ones linalg.Matrix[int32]
-	if !r.idle() { // where digit 1 begins
-		ones, r.err = r.counts.Slice(0, 1, r.parts(), r.parts()+1).Download()
+	r.count(shift)
+	r.move(shift, 1)
+	var zeros linalg.Matrix[int32]
+	if !r.idle() { // behind which digit 1 begins
+		all := r.parts() * digits
+		zeros, r.err = r.counts.Slice(0, 1, all, all+1).Download()
 	}
 	if r.idle() {
 		return r.Pairs
 	}
-	return r.Pairs.Slice(0, 1, int(ones.Data[0]), r.n)
+	return r.Pairs.Slice(0, 1, int(zeros.Data[0]), r.n)
 }
 
-// pass sorts by the digit at shift.
-func (r *Rows[P]) pass(shift uint) {
-	groups, parts := r.rows*r.parts(), r.parts()
-	switch {
-	case r.tiles:
-		r.step(func() error {
-			return LaunchCountTiles[P](r.s, backend.Grid1(groups, tileItems), r.counts, r.Pairs, r.n, shift)
-		})
-	case parts > 1:
-		r.step(func() error {
-			return LaunchCountChunks[P](r.s, backend.Grid1(groups, 1), r.counts, r.Pairs, r.n, r.per, shift)
-		})
+// count counts the digits at shift. Of rows that are one chunk move does.
+func (r *Rows[P]) count(shift uint) {
+	parts := r.parts()
+	if !r.tiles && parts == 1 {
+		return
 	}
-	if r.tiles || parts > 1 {
-		r.step(func() error { return LaunchSum(r.s, backend.Grid1(r.rows, sumItems), r.counts, parts<<r.bits) })
-	}
+	groups := r.rows * parts
 	r.step(func() error {
 		if r.tiles {
 			g := backend.Grid1(groups, tileItems)
-			return LaunchMoveTiles[P](r.s, g, r.other, r.counts, r.Pairs, r.n, shift)
+			return LaunchCountTiles[P](r.s, g, r.counts, r.Pairs, r.n, r.per, shift)
+		}
+		return LaunchCountChunks[P](r.s, backend.Grid1(groups, 1), r.counts, r.Pairs, r.n, r.per, shift)
+	})
+	segments := 1
+	for segments < min(parts, maxSegments) {
+		segments *= 2
+	}
+	r.step(func() error {
+		return LaunchSum(r.s, backend.Grid1(r.rows*segments, sumItems), r.counts, parts, segments)
+	})
+}
+
+// move sorts by the digit at shift, of so many bits.
+func (r *Rows[P]) move(shift, bits uint) {
+	groups := r.rows * r.parts()
+	r.step(func() error {
+		if r.tiles {
+			g := backend.Grid1(groups, tileItems)
+			return LaunchMoveTiles[P](r.s, g, r.other, r.counts, r.Pairs, r.n, r.per, shift, bits)
 		}
 		return LaunchMoveChunks[P](r.s, backend.Grid1(groups, 1), r.other, r.counts, r.Pairs, r.n, r.per, shift)
 	})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/backend/backendtest"
+	_ "github.com/tandem-gpu/tandem/backend/cudasim"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -31,16 +32,16 @@ func testForms[P Pair](t *testing.T) {
 	for i := range rows {
 		slices.Sort(want[i*n : i*n+n])
 	}
-	for _, spec := range []string{"cpu", "opencl"} {
-		for _, tiles := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s/tiles=%t", spec, tiles), func(t *testing.T) {
+	for _, spec := range []string{"cpu", "opencl", "cudasim"} {
+		for _, per := range []int{n, 5000, tile, 2 * tile} { // of a chunk, or tiles
+			t.Run(fmt.Sprintf("%s/%d", spec, per), func(t *testing.T) {
 				s, err := linalg.Open(spec)
 				if err != nil {
 					backendtest.Require(t, spec, err)
 					return
 				}
 				defer s.Close()
-				err = withRows(s, rows, n, tiles, func(r *Rows[P]) error {
+				err = withRows(s, rows, n, per, per%tile == 0, func(r *Rows[P]) error {
 					if err := r.Pairs.CopyFrom(linalg.NewMatrix(1, rows*n, x)); err != nil {
 						return err
 					}

@@ -15,11 +15,11 @@ func Select[P Pair](it gpu.Item, pairs []uint64, keys []P, n, k, parts int, bits
 	x := keys[row*n+from : row*n+(part+1)*n/parts]
 	left, first, shift := int32(k), uint64(0), bits // the elements that are wanted of those whose keys begin so
 	for more := true; more && shift > 0; {
-		shift -= chunkBits
-		var c [chunkDigits]int32
+		shift -= digitBits
+		var c [digits]int32
 		for _, v := range x {
-			if key := uint64(v) >> (shift & 63); key>>chunkBits == first {
-				c[key&(chunkDigits-1)]++
+			if key := uint64(v) >> (shift & 63); key>>digitBits == first {
+				c[key&(digits-1)]++
 			}
 		}
 		d := 0
@@ -27,7 +27,7 @@ func Select[P Pair](it gpu.Item, pairs []uint64, keys []P, n, k, parts int, bits
 			left -= c[d]
 			d++
 		}
-		first, more = first<<chunkBits|uint64(d), left < c[d]
+		first, more = first<<digitBits|uint64(d), left < c[d]
 	}
 	at := it.Group(0) * k
 	for j, v := range x {

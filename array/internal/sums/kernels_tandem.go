@@ -396,22 +396,7 @@ func LaunchOffsets[Arg1 linalg.KernelArg[int64]](s *linalg.Session, grid backend
 }
 
 var OffsetsKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Offsets_kernel", nativecode.Code_offsets.Of("Offsets_kernel", "0ff187b003ee80fa39769442b83658f4"), support.Params{}.Slice("sums", "long", 8).Scalar("rows", "long", 8).Scalar("blocks", "long", 8).Scalar("words", "long", 8), OffsetsGo, OffsetsPlain, "prefix.go")
-}}
-
-// LaunchLongOffsets runs [LongOffsets] over grid. Slices and matrices are in host memory or on the device of s;
-// with host memory it blocks until the kernel is done.
-func LaunchLongOffsets[Arg1 linalg.KernelArg[int64]](s *linalg.Session, grid backend.Grid, sums Arg1, rows_ int, blocks int, words int) error {
-	call := launch.New(s, LongOffsetsKernel.Source(), grid)
-	launch.Slice[int64](&call, "sums", sums)
-	call.Scalar(support.Arg(int64(rows_)))
-	call.Scalar(support.Arg(int64(blocks)))
-	call.Scalar(support.Arg(int64(words)))
-	return call.Launch()
-}
-
-var LongOffsetsKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("LongOffsets_kernel", nativecode.Code_longoffsets.Of("LongOffsets_kernel", "e1e8865993b4659726f33c9b35b5d55b"), support.Params{}.Slice("sums", "long", 8).Scalar("rows", "long", 8).Scalar("blocks", "long", 8).Scalar("words", "long", 8), LongOffsetsGo, LongOffsetsPlain, "prefix.go")
+	return kernelsPacked.Source("Offsets_kernel", nativecode.Code_offsets.Of("Offsets_kernel", "4693af77a2cec26e469a67885ed31bcd"), support.Params{}.Slice("sums", "long", 8).Scalar("rows", "long", 8).Scalar("blocks", "long", 8).Scalar("words", "long", 8), OffsetsGo, OffsetsPlain, "prefix.go")
 }}
 
 // LaunchPrefix runs [Prefix] over grid. Slices and matrices are in host memory or on the device of s;
@@ -433,15 +418,15 @@ var PrefixKernels = support.Kernels{
 }
 
 var PrefixFloat32SingleKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Prefix_float32_single", nativecode.Code_prefix.Of("Prefix_float32_single", "0c1ca0f628f9003fb76b97f4917febd8"), support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixFloat32SingleGo, PrefixFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+	return kernelsPacked.Source("Prefix_float32_single", nativecode.Code_prefix.Of("Prefix_float32_single", "067a3ec36302885d90595155d49e114b"), support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixFloat32SingleGo, PrefixFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 }}
 
 var PrefixFloat64DoubleKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Prefix_float64_double", nativecode.Code_prefix.Of("Prefix_float64_double", "74a0ccf1b628d0a8062fd4f6635be578"), support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixFloat64DoubleGo, PrefixFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+	return kernelsPacked.Source("Prefix_float64_double", nativecode.Code_prefix.Of("Prefix_float64_double", "511dce1d91139d222c4c3c8f2f17a248"), support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixFloat64DoubleGo, PrefixFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 }}
 
 var PrefixInt32IntegerKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Prefix_int32_integer", nativecode.Code_prefix.Of("Prefix_int32_integer", "14ea0d5762bcfbb6bbee50808bee77e0"), support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).ConstSlice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixInt32IntegerGo, PrefixInt32IntegerPlain, "prefix.go")
+	return kernelsPacked.Source("Prefix_int32_integer", nativecode.Code_prefix.Of("Prefix_int32_integer", "171486d32c5ebfacff14883374cfb37f"), support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).ConstSlice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), PrefixInt32IntegerGo, PrefixInt32IntegerPlain, "prefix.go")
 }}
 
 // LaunchScatter runs [Scatter] over grid. Slices and matrices are in host memory or on the device of s;
@@ -465,15 +450,15 @@ var ScatterKernels = support.Kernels{
 }
 
 var ScatterFloat32SingleKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Scatter_float32_single", nativecode.Code_scatter.Of("Scatter_float32_single", "9e7e9c5b82e77c8dbb2b512e07643efb"), support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).Slice("words", "long", 8).Scalar("short", "uint", 4), ScatterFloat32SingleGo, ScatterFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+	return kernelsPacked.Source("Scatter_float32_single", nativecode.Code_scatter.Of("Scatter_float32_single", "58a62d2458d738d2268f1fcc9f4d231a"), support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).Slice("words", "long", 8).Scalar("short", "uint", 4), ScatterFloat32SingleGo, ScatterFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 }}
 
 var ScatterFloat64DoubleKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Scatter_float64_double", nativecode.Code_scatter.Of("Scatter_float64_double", "1de23b8440b128eb6d60e22b3f591230"), support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).Slice("words", "long", 8).Scalar("short", "uint", 4), ScatterFloat64DoubleGo, ScatterFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
+	return kernelsPacked.Source("Scatter_float64_double", nativecode.Code_scatter.Of("Scatter_float64_double", "d32c3a1c3fd2afe2e878dd9e1e38e884"), support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).Slice("words", "long", 8).Scalar("short", "uint", 4), ScatterFloat64DoubleGo, ScatterFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go", "../../../internal/superacc/value.go")
 }}
 
 var ScatterInt32IntegerKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Scatter_int32_integer", nativecode.Code_scatter.Of("Scatter_int32_integer", "d63bc7c1e46acf21c861d13afea92455"), support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).ConstSlice("words", "long", 8).Scalar("short", "uint", 4), ScatterInt32IntegerGo, ScatterInt32IntegerPlain, "prefix.go")
+	return kernelsPacked.Source("Scatter_int32_integer", nativecode.Code_scatter.Of("Scatter_int32_integer", "f1f0729ead8b2fa5b5cdf70e0b7afec5"), support.Params{}.Matrix("c", "int", 4).ConstMatrix("x", "int", 4).ConstSlice("index", "int", 4).ConstSlice("order", "int", 4).ConstSlice("bad", "int", 4).ConstSlice("words", "long", 8).Scalar("short", "uint", 4), ScatterInt32IntegerGo, ScatterInt32IntegerPlain, "prefix.go")
 }}
 
 //go:embed kernels_tandem.zip
@@ -683,8 +668,7 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "prefix.go", Head: "func clearWords(words []int64, at superacc.Place) {", Hash: "3b05316e127dd91d4daeff116e1fb82e0220df2fd1eb00f503199ec6521c7794"},
 	{File: "prefix.go", Head: "func valueOfWords(words []int64, at superacc.Place, bottom int) superacc.Value {", Hash: "0fa1e0b8c737df0be43913a4a582dddfeef8fa2eeb5107e890867029ce1c1b73"},
 	{File: "prefix.go", Head: "func Totals[T float32 | float64 | int32, F number[T]](it gpu.Item, f F, x gpu.Matrix[T], sums []int64,", Hash: "564347146cb528074915e4bce35cf80689f25ec15ca705f39ca133eab110fb31"},
-	{File: "prefix.go", Head: "func Offsets(it gpu.Item, sums []int64, rows, blocks, words int) {", Hash: "d9a241bc9d4a6f2c2ab44c9369333fb699edd3b6812d108c8f1416fd917206f3"},
-	{File: "prefix.go", Head: "func LongOffsets(it gpu.Item, sums []int64, rows, blocks, words int) {", Hash: "4c7d3fce1d30327aa0d0f851e1190c042886686ffebb638bd800fc6b013160bb"},
+	{File: "prefix.go", Head: "func Offsets(it gpu.Item, sums []int64, rows, blocks, words int) {", Hash: "40c5c864099e1ff14191b80b9e18adb49f82b9b091384f556265b2759ef9b5c2"},
 	{File: "prefix.go", Head: "func merged(a, b int64, marks bool) int64 {", Hash: "4d0f376bac8561cb080f8344be3a9b37401b65a9303d3c4b83bd3664ce79c4b0"},
 	{File: "prefix.go", Head: "func Prefix[T float32 | float64 | int32, F number[T]](it gpu.Item, f F, c, x gpu.Matrix[T], sums []int64,", Hash: "338bbb3173cb6b8704c02430cfb17b6d84242de22240d4e82c536406d6f05f35"},
 	{File: "prefix.go", Head: "func Scatter[T float32 | float64 | int32, F number[T]](it gpu.Item, f F, c, x gpu.Matrix[T],", Hash: "f24bb643841649fbf549e7c74ce197c03d4850fc61b517c72df84452601d4ce2"},
@@ -1573,7 +1557,7 @@ func AlongFloat32SinglePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg
 			}
 			/*line along.go:47*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:1577
+//line kernels_tandem.go:1561
 	}
 	return nil
 }
@@ -2110,7 +2094,7 @@ func AlongFloat64DoublePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg
 			}
 			/*line along.go:47*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:2114
+//line kernels_tandem.go:2098
 	}
 	return nil
 }
@@ -2767,7 +2751,7 @@ func AlongFloat32SingleProductGo(grid backend.Grid, lo, hi int, args []backend.A
 			}
 			/*line along.go:47*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:2771
+//line kernels_tandem.go:2755
 	}
 	return nil
 }
@@ -3355,7 +3339,7 @@ func AlongFloat64DoubleProductGo(grid backend.Grid, lo, hi int, args []backend.A
 			}
 			/*line along.go:47*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3359
+//line kernels_tandem.go:3343
 	}
 	return nil
 }
@@ -3497,7 +3481,7 @@ func EachFloat32SinglePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg)
 				}
 			}
 		}
-//line kernels_tandem.go:3501
+//line kernels_tandem.go:3485
 	}
 	return nil
 }
@@ -3641,7 +3625,7 @@ func EachFloat64DoublePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg)
 				}
 			}
 		}
-//line kernels_tandem.go:3645
+//line kernels_tandem.go:3629
 	}
 	return nil
 }
@@ -3783,7 +3767,7 @@ func EachFloat32SingleProductGo(grid backend.Grid, lo, hi int, args []backend.Ar
 				}
 			}
 		}
-//line kernels_tandem.go:3787
+//line kernels_tandem.go:3771
 	}
 	return nil
 }
@@ -3927,7 +3911,7 @@ func EachFloat64DoubleProductGo(grid backend.Grid, lo, hi int, args []backend.Ar
 				}
 			}
 		}
-//line kernels_tandem.go:3931
+//line kernels_tandem.go:3915
 	}
 	return nil
 }
@@ -4041,7 +4025,7 @@ func EachFloat32SingleBareGo(grid backend.Grid, lo, hi int, args []backend.Arg) 
 				}
 			}
 		}
-//line kernels_tandem.go:4045
+//line kernels_tandem.go:4029
 	}
 	return nil
 }
@@ -4177,7 +4161,7 @@ func FoldAlongFloat32Float32Int32Ends32Value32Go(grid backend.Grid, lo, hi int, 
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4181
+//line kernels_tandem.go:4165
 	}
 	return nil
 }
@@ -4313,7 +4297,7 @@ func FoldAlongFloat64Float64Int64Ends64Value64Go(grid backend.Grid, lo, hi int, 
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4317
+//line kernels_tandem.go:4301
 	}
 	return nil
 }
@@ -4449,7 +4433,7 @@ func FoldAlongFloat32Int32Int32First32IndexGo(grid backend.Grid, lo, hi int, arg
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4453
+//line kernels_tandem.go:4437
 	}
 	return nil
 }
@@ -4585,7 +4569,7 @@ func FoldAlongFloat64Int32Int64First64IndexGo(grid backend.Grid, lo, hi int, arg
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4589
+//line kernels_tandem.go:4573
 	}
 	return nil
 }
@@ -4721,7 +4705,7 @@ func FoldAlongInt32Int32Int32EndsIntValueIntGo(grid backend.Grid, lo, hi int, ar
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4725
+//line kernels_tandem.go:4709
 	}
 	return nil
 }
@@ -4857,7 +4841,7 @@ func FoldAlongInt32Int32Int32FirstIntIndexGo(grid backend.Grid, lo, hi int, args
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4861
+//line kernels_tandem.go:4845
 	}
 	return nil
 }
@@ -4993,7 +4977,7 @@ func FoldAlongInt32Int32Int32Add32TotalGo(grid backend.Grid, lo, hi int, args []
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4997
+//line kernels_tandem.go:4981
 	}
 	return nil
 }
@@ -5129,7 +5113,7 @@ func FoldAlongBoolInt32Int32CountTotalGo(grid backend.Grid, lo, hi int, args []b
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:5133
+//line kernels_tandem.go:5117
 	}
 	return nil
 }
@@ -5265,7 +5249,7 @@ func FoldAlongBoolBoolInt32EndsBoolTruthGo(grid backend.Grid, lo, hi int, args [
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:5269
+//line kernels_tandem.go:5253
 	}
 	return nil
 }
@@ -5340,7 +5324,7 @@ func FoldEachFloat32Float32Int32Ends32Value32Go(grid backend.Grid, lo, hi int, a
 				}
 			}
 		}
-//line kernels_tandem.go:5344
+//line kernels_tandem.go:5328
 	}
 	return nil
 }
@@ -5415,7 +5399,7 @@ func FoldEachFloat64Float64Int64Ends64Value64Go(grid backend.Grid, lo, hi int, a
 				}
 			}
 		}
-//line kernels_tandem.go:5419
+//line kernels_tandem.go:5403
 	}
 	return nil
 }
@@ -5490,7 +5474,7 @@ func FoldEachFloat32Int32Int32First32IndexGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:5494
+//line kernels_tandem.go:5478
 	}
 	return nil
 }
@@ -5565,7 +5549,7 @@ func FoldEachFloat64Int32Int64First64IndexGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:5569
+//line kernels_tandem.go:5553
 	}
 	return nil
 }
@@ -5640,7 +5624,7 @@ func FoldEachInt32Int32Int32EndsIntValueIntGo(grid backend.Grid, lo, hi int, arg
 				}
 			}
 		}
-//line kernels_tandem.go:5644
+//line kernels_tandem.go:5628
 	}
 	return nil
 }
@@ -5715,7 +5699,7 @@ func FoldEachInt32Int32Int32FirstIntIndexGo(grid backend.Grid, lo, hi int, args 
 				}
 			}
 		}
-//line kernels_tandem.go:5719
+//line kernels_tandem.go:5703
 	}
 	return nil
 }
@@ -5790,7 +5774,7 @@ func FoldEachInt32Int32Int32Add32TotalGo(grid backend.Grid, lo, hi int, args []b
 				}
 			}
 		}
-//line kernels_tandem.go:5794
+//line kernels_tandem.go:5778
 	}
 	return nil
 }
@@ -5865,7 +5849,7 @@ func FoldEachBoolInt32Int32CountTotalGo(grid backend.Grid, lo, hi int, args []ba
 				}
 			}
 		}
-//line kernels_tandem.go:5869
+//line kernels_tandem.go:5853
 	}
 	return nil
 }
@@ -5940,7 +5924,7 @@ func FoldEachBoolBoolInt32EndsBoolTruthGo(grid backend.Grid, lo, hi int, args []
 				}
 			}
 		}
-//line kernels_tandem.go:5944
+//line kernels_tandem.go:5928
 	}
 	return nil
 }
@@ -6036,7 +6020,7 @@ func FinishFloat32Value32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 			}
 			/*line fold.go:314*/ o_ = o_ + int64(grid.Groups[0])
 		}
-//line kernels_tandem.go:6040
+//line kernels_tandem.go:6024
 	}
 	return nil
 }
@@ -6132,7 +6116,7 @@ func FinishFloat64Value64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 			}
 			/*line fold.go:314*/ o_ = o_ + int64(grid.Groups[0])
 		}
-//line kernels_tandem.go:6136
+//line kernels_tandem.go:6120
 	}
 	return nil
 }
@@ -6228,7 +6212,7 @@ func FinishInt32ValueIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 			}
 			/*line fold.go:314*/ o_ = o_ + int64(grid.Groups[0])
 		}
-//line kernels_tandem.go:6232
+//line kernels_tandem.go:6216
 	}
 	return nil
 }
@@ -6324,7 +6308,7 @@ func FinishInt32IndexGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 			}
 			/*line fold.go:314*/ o_ = o_ + int64(grid.Groups[0])
 		}
-//line kernels_tandem.go:6328
+//line kernels_tandem.go:6312
 	}
 	return nil
 }
@@ -6420,7 +6404,7 @@ func FinishInt32TotalGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 			}
 			/*line fold.go:314*/ o_ = o_ + int64(grid.Groups[0])
 		}
-//line kernels_tandem.go:6424
+//line kernels_tandem.go:6408
 	}
 	return nil
 }
@@ -6516,7 +6500,7 @@ func FinishBoolTruthGo(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 			}
 			/*line fold.go:314*/ o_ = o_ + int64(grid.Groups[0])
 		}
-//line kernels_tandem.go:6520
+//line kernels_tandem.go:6504
 	}
 	return nil
 }
@@ -6702,7 +6686,7 @@ func RoundFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 			}
 			/*line merge.go:12*/ o_ = o_ + int64(grid.Groups[0])
 		}
-//line kernels_tandem.go:6706
+//line kernels_tandem.go:6690
 	}
 	return nil
 }
@@ -6888,7 +6872,7 @@ func RoundFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 			}
 			/*line merge.go:12*/ o_ = o_ + int64(grid.Groups[0])
 		}
-//line kernels_tandem.go:6892
+//line kernels_tandem.go:6876
 	}
 	return nil
 }
@@ -6933,7 +6917,7 @@ func GatherGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:6937
+//line kernels_tandem.go:6921
 	}
 	return nil
 }
@@ -6987,7 +6971,7 @@ func GatherFoldedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:6991
+//line kernels_tandem.go:6975
 	}
 	return nil
 }
@@ -7034,7 +7018,7 @@ func TotalsFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:7038
+//line kernels_tandem.go:7022
 	}
 	return nil
 }
@@ -7082,7 +7066,7 @@ func TotalsFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:7086
+//line kernels_tandem.go:7070
 	}
 	return nil
 }
@@ -7136,7 +7120,7 @@ func TotalsInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:7140
+//line kernels_tandem.go:7124
 	}
 	return nil
 }
@@ -7153,48 +7137,6 @@ func OffsetsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	blocks_ := args[4].Int64()
 	words_ := args[5].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	s0 := int64(grid.Groups[0]) * n0
-	for i := lo; i < hi; i++ {
-		g0, g1, g2 := support.Group(grid, i)
-		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
-		more := support.More(grid, i, hi)
-		i += more
-		for a0 := b0; a0 < rows_*(words_+int64(1)); a0 += s0 {
-			e0, e1, e2 := min(a0+int64(1+more)*n0, rows_*(words_+int64(1))), b1+n1, b2+n2
-			for i2 := b2; i2 < e2; i2++ {
-				for i1 := b1; i1 < e1; i1++ {
-					for i0 := a0; i0 < e0; i0++ {
-						/*line prefix.go:120*/ n_ := rows_ * blocks_
-						o_ := i0
-						at_ := (support.Div(o_, rows_) * n_) + (support.Rem(o_, rows_) * blocks_)
-						/*line prefix.go:122*/ marks_ := support.Div(o_, rows_) == words_
-						/*line prefix.go:122*/ before_ := int64(0)
-						for t_, b_ := blocks_, int64(0); b_ < t_; b_ = b_ + int64(1) {
-							v_ := sums_[at_+b_]
-							sums_[at_+b_] = before_
-							before_ = gpu_merged(before_, v_, marks_)
-						}
-					}
-				}
-			}
-		}
-//line kernels_tandem.go:7182
-	}
-	return nil
-}
-
-func LongOffsetsPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
-		LongOffsets(it, support.Slice[int64](args[0:]), int(args[3].Int64()), int(args[4].Int64()), int(args[5].Int64()))
-	})
-}
-
-func LongOffsetsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
-	sums_ := support.Slice[int64](args[0:])
-	rows_ := args[3].Int64()
-	blocks_ := args[4].Int64()
-	words_ := args[5].Int64()
-	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	var runs_ [256]int64
 	var from_all, to_all, before_all [1024]int64
 	n := n0 * n1 * n2
@@ -7202,18 +7144,18 @@ func LongOffsetsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		/*line prefix.go:137*/ run_ := support.Div((blocks_+n0)-int64(1), n0)
+		/*line prefix.go:122*/ run_ := support.Div((blocks_+n0)-int64(1), n0)
 		o_ := g0
-		/*line prefix.go:138*/ for o_ < (rows_ * (words_ + int64(1))) {
+		/*line prefix.go:123*/ for o_ < (rows_ * (words_ + int64(1))) {
 			at_ := o_ * blocks_
-			/*line prefix.go:139*/ marks_ := support.Div(o_, rows_) == words_
+			/*line prefix.go:124*/ marks_ := support.Div(o_, rows_) == words_
 			for w := range n {
 				l0 := w % n0
 				l_ := l0
-				/*line prefix.go:140*/ from_ := at_ + min(l_*run_, blocks_)
-				/*line prefix.go:140*/ to_ := at_ + min((l_*run_)+run_, blocks_)
+				/*line prefix.go:125*/ from_ := at_ + min(l_*run_, blocks_)
+				/*line prefix.go:125*/ to_ := at_ + min((l_*run_)+run_, blocks_)
 				sum_ := int64(0)
-				/*line prefix.go:141*/ before_ := int64(0)
+				/*line prefix.go:126*/ before_ := int64(0)
 				for b_ := from_; b_ < to_; b_ = b_ + int64(1) {
 					sum_ = gpu_merged(sum_, sums_[b_], marks_)
 				}
@@ -7228,7 +7170,7 @@ func LongOffsetsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				from_ := from_all[w]
 				to_ := to_all[w]
 				l_ := l0
-				/*line prefix.go:147*/ for t_, i_ := l_, int64(0); i_ < t_; i_ = i_ + int64(1) {
+				/*line prefix.go:132*/ for t_, i_ := l_, int64(0); i_ < t_; i_ = i_ + int64(1) {
 					before_ = gpu_merged(before_, runs_[i_], marks_)
 				}
 				for b2_ := from_; b2_ < to_; b2_ = b2_ + int64(1) {
@@ -7238,9 +7180,9 @@ func LongOffsetsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 				before_all[w] = before_
 			}
-			/*line prefix.go:138*/ o_ = o_ + int64(grid.Groups[0])
+			/*line prefix.go:123*/ o_ = o_ + int64(grid.Groups[0])
 		}
-//line kernels_tandem.go:7244
+//line kernels_tandem.go:7186
 	}
 	return nil
 }
@@ -7270,27 +7212,27 @@ func PrefixFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line prefix.go:175*/ n_ := x_.Rows_ * blocks_
+					/*line prefix.go:160*/ n_ := x_.Rows_ * blocks_
 				loop2:
-					/*line prefix.go:176*/ for o_ := i0; o_ < n_; o_ = o_ + s0 {
+					/*line prefix.go:161*/ for o_ := i0; o_ < n_; o_ = o_ + s0 {
 						at_ := gpu_Place{At_: o_, Step_: n_, N_: int64(24)}
 						i_ := support.Div(o_, blocks_)
-						/*line prefix.go:178*/ from_ := support.Rem(o_, blocks_) * block_
+						/*line prefix.go:163*/ from_ := support.Rem(o_, blocks_) * block_
 						to_ := min(from_+block_, x_.Cols_)
-						/*line prefix.go:191*/ before_ := gpu_Value{}
-						/*line prefix.go:191*/ special_ := int64(0)
+						/*line prefix.go:176*/ before_ := gpu_Value{}
+						/*line prefix.go:176*/ special_ := int64(0)
 						if blocks_ > int64(1) {
 							t_ := gpu_valueOfWords(sums_, at_, int64(-384))
-							/*line prefix.go:193*/ t2_ := t_
-							/*line prefix.go:193*/ t3_ := sums_[o_+(at_.N_*n_)]
-							/*line prefix.go:193*/ before_ = t2_
-							/*line prefix.go:193*/ special_ = t3_
+							/*line prefix.go:178*/ t2_ := t_
+							/*line prefix.go:178*/ t3_ := sums_[o_+(at_.N_*n_)]
+							/*line prefix.go:178*/ before_ = t2_
+							/*line prefix.go:178*/ special_ = t3_
 						}
 						r_ := gpu_withValue(gpu_noReach(), before_)
 						h1 := x_.Data_
 						h2 := x_.Stride_
 						for j2_ := from_; j2_ < to_; j2_ = j2_ + int64(1) {
-							/*line prefix.go:197*/ r_ = gpu_with_________(r_, gpu_term(f_, h1[(i_*h2)+j2_]), int64(64))
+							/*line prefix.go:182*/ r_ = gpu_with_________(r_, gpu_term(f_, h1[(i_*h2)+j2_]), int64(64))
 						}
 						if gpu_fits____(r_, block_+int64(1)) {
 							s2_ := gpu_int128Of(before_, r_.least_)
@@ -7299,7 +7241,7 @@ func PrefixFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 							h5 := c_.Data_
 							h6 := c_.Stride_
 							for j3_ := from_; j3_ < to_; j3_ = j3_ + int64(1) {
-								/*line prefix.go:202*/ t4_ := gpu_term(f_, h3[(i_*h4)+j3_])
+								/*line prefix.go:187*/ t4_ := gpu_term(f_, h3[(i_*h4)+j3_])
 								special_ = special_ | t4_.special_
 								s2_ = gpu_plus____(s2_, t4_, r_.least_)
 								h5[(i_*h6)+j3_] = gpu_of______(f_, gpu_value(s2_, r_.least_), special_)
@@ -7314,15 +7256,15 @@ func PrefixFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 						h9 := c_.Data_
 						h10 := c_.Stride_
 						for j4_ := from_; j4_ < to_; j4_ = j4_ + int64(1) {
-							/*line prefix.go:213*/ gpu_addWords(sums_, at_, gpu_term(f_, h7[(i_*h8)+j4_]), int64(-384))
+							/*line prefix.go:198*/ gpu_addWords(sums_, at_, gpu_term(f_, h7[(i_*h8)+j4_]), int64(-384))
 							t5_ := gpu_valueOfWords(sums_, at_, int64(-384))
-							/*line prefix.go:214*/ h9[(i_*h10)+j4_] = gpu_of______(f_, t5_, sums_[o_+(at_.N_*n_)])
+							/*line prefix.go:199*/ h9[(i_*h10)+j4_] = gpu_of______(f_, t5_, sums_[o_+(at_.N_*n_)])
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:7326
+//line kernels_tandem.go:7268
 	}
 	return nil
 }
@@ -7352,27 +7294,27 @@ func PrefixFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line prefix.go:175*/ n_ := x_.Rows_ * blocks_
+					/*line prefix.go:160*/ n_ := x_.Rows_ * blocks_
 				loop2:
-					/*line prefix.go:176*/ for o_ := i0; o_ < n_; o_ = o_ + s0 {
+					/*line prefix.go:161*/ for o_ := i0; o_ < n_; o_ = o_ + s0 {
 						at_ := gpu_Place{At_: o_, Step_: n_, N_: int64(136)}
 						i_ := support.Div(o_, blocks_)
-						/*line prefix.go:178*/ from_ := support.Rem(o_, blocks_) * block_
+						/*line prefix.go:163*/ from_ := support.Rem(o_, blocks_) * block_
 						to_ := min(from_+block_, x_.Cols_)
-						/*line prefix.go:191*/ before_ := gpu_Value{}
-						/*line prefix.go:191*/ special_ := int64(0)
+						/*line prefix.go:176*/ before_ := gpu_Value{}
+						/*line prefix.go:176*/ special_ := int64(0)
 						if blocks_ > int64(1) {
 							t_ := gpu_valueOfWords(sums_, at_, int64(-2176))
-							/*line prefix.go:193*/ t2_ := t_
-							/*line prefix.go:193*/ t3_ := sums_[o_+(at_.N_*n_)]
-							/*line prefix.go:193*/ before_ = t2_
-							/*line prefix.go:193*/ special_ = t3_
+							/*line prefix.go:178*/ t2_ := t_
+							/*line prefix.go:178*/ t3_ := sums_[o_+(at_.N_*n_)]
+							/*line prefix.go:178*/ before_ = t2_
+							/*line prefix.go:178*/ special_ = t3_
 						}
 						r_ := gpu_withValue(gpu_noReach(), before_)
 						h1 := x_.Data_
 						h2 := x_.Stride_
 						for j2_ := from_; j2_ < to_; j2_ = j2_ + int64(1) {
-							/*line prefix.go:197*/ r_ = gpu_with_________(r_, gpu_term_(f_, h1[(i_*h2)+j2_]), int64(64))
+							/*line prefix.go:182*/ r_ = gpu_with_________(r_, gpu_term_(f_, h1[(i_*h2)+j2_]), int64(64))
 						}
 						if gpu_fits____(r_, block_+int64(1)) {
 							s2_ := gpu_int128Of(before_, r_.least_)
@@ -7381,7 +7323,7 @@ func PrefixFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 							h5 := c_.Data_
 							h6 := c_.Stride_
 							for j3_ := from_; j3_ < to_; j3_ = j3_ + int64(1) {
-								/*line prefix.go:202*/ t4_ := gpu_term_(f_, h3[(i_*h4)+j3_])
+								/*line prefix.go:187*/ t4_ := gpu_term_(f_, h3[(i_*h4)+j3_])
 								special_ = special_ | t4_.special_
 								s2_ = gpu_plus____(s2_, t4_, r_.least_)
 								h5[(i_*h6)+j3_] = gpu_of_______(f_, gpu_value(s2_, r_.least_), special_)
@@ -7396,16 +7338,16 @@ func PrefixFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 						h9 := c_.Data_
 						h10 := c_.Stride_
 						for j4_ := from_; j4_ < to_; j4_ = j4_ + int64(1) {
-//line prefix.go:213
+//line prefix.go:198
 							gpu_addWords(sums_, at_, gpu_term_(f_, h7[(i_*h8)+j4_]), int64(-2176))
 							t5_ := gpu_valueOfWords(sums_, at_, int64(-2176))
-							/*line prefix.go:214*/ h9[(i_*h10)+j4_] = gpu_of_______(f_, t5_, sums_[o_+(at_.N_*n_)])
+							/*line prefix.go:199*/ h9[(i_*h10)+j4_] = gpu_of_______(f_, t5_, sums_[o_+(at_.N_*n_)])
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:7409
+//line kernels_tandem.go:7351
 	}
 	return nil
 }
@@ -7436,15 +7378,15 @@ func PrefixInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line prefix.go:175*/ n_ := x_.Rows_ * blocks_
+					/*line prefix.go:160*/ n_ := x_.Rows_ * blocks_
 				loop2:
-					/*line prefix.go:176*/ for o_ := i0; o_ < n_; o_ = o_ + s0 {
+					/*line prefix.go:161*/ for o_ := i0; o_ < n_; o_ = o_ + s0 {
 						at_ := gpu_Place{At_: o_, Step_: n_, N_: int64(1)}
 						_ = at_
-						/*line prefix.go:178*/ i_ := support.Div(o_, blocks_)
-						/*line prefix.go:178*/ from_ := support.Rem(o_, blocks_) * block_
+						/*line prefix.go:163*/ i_ := support.Div(o_, blocks_)
+						/*line prefix.go:163*/ from_ := support.Rem(o_, blocks_) * block_
 						to_ := min(from_+block_, x_.Cols_)
-						/*line prefix.go:181*/ s_ := int64(0)
+						/*line prefix.go:166*/ s_ := int64(0)
 						if blocks_ > int64(1) {
 							s_ = sums_[o_]
 						}
@@ -7453,7 +7395,7 @@ func PrefixInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 						h3 := c_.Data_
 						h4 := c_.Stride_
 						for j_ := from_; j_ < to_; j_ = j_ + int64(1) {
-							/*line prefix.go:186*/ s_ = s_ + int64(h1[(i_*h2)+j_])
+							/*line prefix.go:171*/ s_ = s_ + int64(h1[(i_*h2)+j_])
 							h3[(i_*h4)+j_] = int32(s_)
 						}
 						continue loop2
@@ -7461,7 +7403,7 @@ func PrefixInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:7465
+//line kernels_tandem.go:7407
 	}
 	return nil
 }
@@ -7495,20 +7437,20 @@ func ScatterFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 			for i1 := b1; i1 < e1; i1++ {
 			items1:
 				for i0 := b0; i0 < e0; i0++ {
-					/*line prefix.go:228*/ if bad_[0] > int32(0) {
+					/*line prefix.go:213*/ if bad_[0] > int32(0) {
 						continue items1
 					}
 					at_ := gpu_Place{At_: (i1 * s0) + i0, Step_: s0 * s1, N_: int64(24)}
-					/*line prefix.go:234*/ if short_ {
+					/*line prefix.go:219*/ if short_ {
 						for k_ := i0; k_ < int64(len(order_)); k_ = k_ + s0 {
 							row_, end_ := gpu_rowsOf(index_, order_, k_)
 							if end_ > k_ {
 								h1 := c_.Stride_
 								h2 := c_.Data_
 								for t3_, j_ := c_.Cols_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
-									/*line prefix.go:239*/ z_ := (int64(row_) * h1) + j_
+									/*line prefix.go:224*/ z_ := (int64(row_) * h1) + j_
 									t4_ := gpu_gathered(f_, h2[z_], x_, j_, order_, k_, end_, words_, at_)
-									/*line prefix.go:240*/ h2[z_] = t4_
+									/*line prefix.go:225*/ h2[z_] = t4_
 								}
 							}
 						}
@@ -7521,16 +7463,16 @@ func ScatterFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 							h4 := c_.Stride_
 							h5 := c_.Data_
 							for j2_ := i0; j2_ < h3; j2_ = j2_ + s0 {
-								/*line prefix.go:250*/ z2_ := (int64(row2_) * h4) + j2_
+								/*line prefix.go:235*/ z2_ := (int64(row2_) * h4) + j2_
 								t7_ := gpu_gathered(f_, h5[z2_], x_, j2_, order_, k2_, end2_, words_, at_)
-								/*line prefix.go:251*/ h5[z2_] = t7_
+								/*line prefix.go:236*/ h5[z2_] = t7_
 							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:7534
+//line kernels_tandem.go:7476
 	}
 	return nil
 }
@@ -7564,20 +7506,20 @@ func ScatterFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 			for i1 := b1; i1 < e1; i1++ {
 			items1:
 				for i0 := b0; i0 < e0; i0++ {
-					/*line prefix.go:228*/ if bad_[0] > int32(0) {
+					/*line prefix.go:213*/ if bad_[0] > int32(0) {
 						continue items1
 					}
 					at_ := gpu_Place{At_: (i1 * s0) + i0, Step_: s0 * s1, N_: int64(136)}
-					/*line prefix.go:234*/ if short_ {
+					/*line prefix.go:219*/ if short_ {
 						for k_ := i0; k_ < int64(len(order_)); k_ = k_ + s0 {
 							row_, end_ := gpu_rowsOf(index_, order_, k_)
 							if end_ > k_ {
 								h1 := c_.Stride_
 								h2 := c_.Data_
 								for t3_, j_ := c_.Cols_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
-									/*line prefix.go:239*/ z_ := (int64(row_) * h1) + j_
+									/*line prefix.go:224*/ z_ := (int64(row_) * h1) + j_
 									t4_ := gpu_gathered_(f_, h2[z_], x_, j_, order_, k_, end_, words_, at_)
-									/*line prefix.go:240*/ h2[z_] = t4_
+									/*line prefix.go:225*/ h2[z_] = t4_
 								}
 							}
 						}
@@ -7590,16 +7532,16 @@ func ScatterFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 							h4 := c_.Stride_
 							h5 := c_.Data_
 							for j2_ := i0; j2_ < h3; j2_ = j2_ + s0 {
-								/*line prefix.go:250*/ z2_ := (int64(row2_) * h4) + j2_
+								/*line prefix.go:235*/ z2_ := (int64(row2_) * h4) + j2_
 								t7_ := gpu_gathered_(f_, h5[z2_], x_, j2_, order_, k2_, end2_, words_, at_)
-								/*line prefix.go:251*/ h5[z2_] = t7_
+								/*line prefix.go:236*/ h5[z2_] = t7_
 							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:7603
+//line kernels_tandem.go:7545
 	}
 	return nil
 }
@@ -7633,20 +7575,20 @@ func ScatterInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 			for i1 := b1; i1 < e1; i1++ {
 			items1:
 				for i0 := b0; i0 < e0; i0++ {
-					/*line prefix.go:228*/ if bad_[0] > int32(0) {
+					/*line prefix.go:213*/ if bad_[0] > int32(0) {
 						continue items1
 					}
 					at_ := gpu_Place{At_: (i1 * s0) + i0, Step_: s0 * s1, N_: int64(1)}
-					/*line prefix.go:234*/ if short_ {
+					/*line prefix.go:219*/ if short_ {
 						for k_ := i0; k_ < int64(len(order_)); k_ = k_ + s0 {
 							row_, end_ := gpu_rowsOf(index_, order_, k_)
 							if end_ > k_ {
 								h1 := c_.Stride_
 								h2 := c_.Data_
 								for t3_, j_ := c_.Cols_, int64(0); j_ < t3_; j_ = j_ + int64(1) {
-									/*line prefix.go:239*/ z_ := (int64(row_) * h1) + j_
+									/*line prefix.go:224*/ z_ := (int64(row_) * h1) + j_
 									t4_ := gpu_gathered__(f_, h2[z_], x_, j_, order_, k_, end_, words_, at_)
-									/*line prefix.go:240*/ h2[z_] = t4_
+									/*line prefix.go:225*/ h2[z_] = t4_
 								}
 							}
 						}
@@ -7659,16 +7601,16 @@ func ScatterInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 							h4 := c_.Stride_
 							h5 := c_.Data_
 							for j2_ := i0; j2_ < h3; j2_ = j2_ + s0 {
-								/*line prefix.go:250*/ z2_ := (int64(row2_) * h4) + j2_
+								/*line prefix.go:235*/ z2_ := (int64(row2_) * h4) + j2_
 								t7_ := gpu_gathered__(f_, h5[z2_], x_, j2_, order_, k2_, end2_, words_, at_)
-								/*line prefix.go:251*/ h5[z2_] = t7_
+								/*line prefix.go:236*/ h5[z2_] = t7_
 							}
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:7672
+//line kernels_tandem.go:7614
 	}
 	return nil
 }
@@ -7697,7 +7639,7 @@ func gpu_guessLanes(f_ gpu_single, p_ gpu_plain, b_ gpu_block, g_ gpu_guess, i_ 
 		/*line along.go:318*/ j_ = t12_
 	}
 	/*line along.go:322*/ return g_
-//line kernels_tandem.go:7701
+//line kernels_tandem.go:7643
 }
 
 func gpu_elementsAt(p_ gpu_plain, b_ gpu_block, i_ int64, j_ int64) (float32, float32) {
@@ -7707,7 +7649,7 @@ func gpu_elementsAt(p_ gpu_plain, b_ gpu_block, i_ int64, j_ int64) (float32, fl
 	/*line along.go:171*/ x_ = t_
 	/*line along.go:171*/ y_ = float32(0)
 	/*line along.go:175*/ return x_, y_
-//line kernels_tandem.go:7711
+//line kernels_tandem.go:7653
 }
 
 func gpu_plus(f_ gpu_single, p_ gpu_plain, g_ gpu_guess, x_ float32, y_ float32, shift_ float32, mask_ int64, quick_ bool) gpu_guess {
@@ -7720,7 +7662,7 @@ func gpu_plus(f_ gpu_single, p_ gpu_plain, g_ gpu_guess, x_ float32, y_ float32,
 	sum_, err_ := gpu_twoSum(g_.sum_, t3_)
 	/*line guess.go:43*/ t7_ := gpu_guess{sum_: sum_, rest_: float64(0), off_: g_.off_ + math.Abs(err_)}
 	/*line guess.go:43*/ return t7_
-//line kernels_tandem.go:7724
+//line kernels_tandem.go:7666
 }
 
 func gpu_sure(f_ gpu_single, g_ gpu_guess, q_ gpu_quotient, quick_ bool, n_ int64) (float32, bool) {
@@ -7745,7 +7687,7 @@ func gpu_sure(f_ gpu_single, g_ gpu_guess, q_ gpu_quotient, quick_ bool, n_ int6
 	/*line guess.go:100*/ a_ := float32((g_.sum_ + (g_.rest_ - g_.off_)))
 	/*line guess.go:100*/ b_ := float32((g_.sum_ + (g_.rest_ + g_.off_)))
 	return a_, (ok_ && (a_ == b_)) && ((a_ != float32(0)) || (g_.off_ == float64(0)))
-//line kernels_tandem.go:7749
+//line kernels_tandem.go:7691
 }
 
 func gpu_extractFrom(f_ gpu_single, p_ gpu_plain, b_ gpu_block, l_ int64, n_ int64, top_ int64, alone_ bool) gpu_extraction {
@@ -7779,7 +7721,7 @@ func gpu_extractFrom(f_ gpu_single, p_ gpu_plain, b_ gpu_block, l_ int64, n_ int
 	}
 	/*line along.go:204*/ e_.w_ = gpu_windowOf(f_, p_, e_)
 	return e_
-//line kernels_tandem.go:7783
+//line kernels_tandem.go:7725
 }
 
 func gpu_fits(f_ gpu_single, p_ gpu_plain, w_ gpu_window, top_ int64, alone_ bool) bool {
@@ -7793,33 +7735,33 @@ func gpu_fits(f_ gpu_single, p_ gpu_plain, w_ gpu_window, top_ int64, alone_ boo
 	/*line block.go:93*/ lo_ = max(lo_, int64(1))
 //line block.go:95
 	return (w_.hi_ == uint32(0)) || (((int64((w_.hi_ >> (20))) <= top_) && (lo_ >= least_)) && ((top_ - lo_) <= (span_ - tail_)))
-//line kernels_tandem.go:7797
+//line kernels_tandem.go:7739
 }
 
 func gpu_plus_(e_ gpu_extracted, g_ gpu_extracted) gpu_extracted {
 //line block.go:30
 	t_ := gpu_extracted{a_: e_.a_ + g_.a_, b_: e_.b_ + g_.b_, c_: e_.c_ + g_.c_, d_: e_.d_ + g_.d_}
 	/*line block.go:30*/ return t_
-//line kernels_tandem.go:7804
+//line kernels_tandem.go:7746
 }
 
 func gpu_counted(e_ gpu_extraction, top_ int64) gpu_extracted {
 	/*line block.go:192*/ a_, b_, c_, d_ := gpu_magicFor(top_)
 	t5_ := gpu_extracted{a_: gpu_unitsAbove(e_.a_, a_), b_: gpu_unitsAbove(e_.b_, b_), c_: gpu_unitsAbove(e_.c_, c_), d_: gpu_unitsAbove(e_.d_, d_)}
 	/*line block.go:193*/ return t5_
-//line kernels_tandem.go:7811
+//line kernels_tandem.go:7753
 }
 
 func gpu_nowhere() gpu_window {
 	/*line block.go:39*/ t_ := gpu_window{lo_: uint32(4294967295)}
 	/*line block.go:39*/ return t_
-//line kernels_tandem.go:7817
+//line kernels_tandem.go:7759
 }
 
 func gpu_and(w_ gpu_window, v_ gpu_window) gpu_window {
 	/*line block.go:42*/ t_ := gpu_window{hi_: max(w_.hi_, v_.hi_), lo_: min(w_.lo_, v_.lo_)}
 	/*line block.go:42*/ return t_
-//line kernels_tandem.go:7823
+//line kernels_tandem.go:7765
 }
 
 func gpu_nextTop(f_ gpu_single, p_ gpu_plain, w_ gpu_window, top_ int64) int64 {
@@ -7827,14 +7769,14 @@ func gpu_nextTop(f_ gpu_single, p_ gpu_plain, w_ gpu_window, top_ int64) int64 {
 		return top_
 	}
 	return gpu_topOf(f_, p_, w_)
-//line kernels_tandem.go:7831
+//line kernels_tandem.go:7773
 }
 
 func gpu_addTo(f_ gpu_single, p_ gpu_plain, words_ []int64, e_ gpu_extracted, top_ int64) {
 	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-384)
 	gpu_addInt(words_, at_+int64(46), e_.a_)
 	gpu_addInt(words_, at_, e_.b_)
-//line kernels_tandem.go:7838
+//line kernels_tandem.go:7780
 }
 
 func gpu_topOf(f_ gpu_single, p_ gpu_plain, w_ gpu_window) int64 {
@@ -7849,7 +7791,7 @@ func gpu_topOf(f_ gpu_single, p_ gpu_plain, w_ gpu_window) int64 {
 		}
 	}
 	/*line block.go:116*/ return top_
-//line kernels_tandem.go:7853
+//line kernels_tandem.go:7795
 }
 
 func gpu_extractFitting(f_ gpu_single, p_ gpu_plain, b_ gpu_block, l_ int64, n_ int64, top_ int64) (gpu_extraction, int64) {
@@ -7867,7 +7809,7 @@ func gpu_extractFitting(f_ gpu_single, p_ gpu_plain, b_ gpu_block, l_ int64, n_ 
 		}
 	}
 	return e_, rest_
-//line kernels_tandem.go:7871
+//line kernels_tandem.go:7813
 }
 
 func gpu_used(top_ int64) int64 {
@@ -7875,7 +7817,7 @@ func gpu_used(top_ int64) int64 {
 		return int64(1026)
 	}
 	return top_
-//line kernels_tandem.go:7879
+//line kernels_tandem.go:7821
 }
 
 func gpu_addRest(f_ gpu_single, p_ gpu_plain, b_ gpu_block, l_ int64, n_ int64, top_ int64, words_ []int64) {
@@ -7888,7 +7830,7 @@ func gpu_addRest(f_ gpu_single, p_ gpu_plain, b_ gpu_block, l_ int64, n_ int64, 
 			}
 		}
 	}
-//line kernels_tandem.go:7892
+//line kernels_tandem.go:7834
 }
 
 func gpu_leave(f_ gpu_single, p_ gpu_plain, words_ []int64, at_ int64, e_ gpu_extracted, top_ int64) {
@@ -7903,7 +7845,7 @@ func gpu_leave(f_ gpu_single, p_ gpu_plain, words_ []int64, at_ int64, e_ gpu_ex
 	/*line block.go:213*/ words_[t3_] = int64(0)
 	/*line block.go:213*/ words_[t4_] = int64(0)
 	/*line block.go:217*/ words_[at_+int64(24)] = top_ << (3)
-//line kernels_tandem.go:7907
+//line kernels_tandem.go:7849
 }
 
 func gpu_rounded(f_ gpu_single, v_ gpu_Value, special_ int64, q_ gpu_quotient) float32 {
@@ -7921,19 +7863,19 @@ func gpu_rounded(f_ gpu_single, v_ gpu_Value, special_ int64, q_ gpu_quotient) f
 		}
 	}
 	/*line format.go:117*/ return gpu_round(f_, v_)
-//line kernels_tandem.go:7925
+//line kernels_tandem.go:7867
 }
 
 func gpu_valueOf(f_ gpu_single, p_ gpu_plain, e_ gpu_extracted, top_ int64) gpu_Value {
 	/*line block.go:227*/ s_ := gpu_joined(e_.a_, e_.b_)
 	/*line block.go:229*/ return gpu_value(s_, gpu_unit(top_))
-//line kernels_tandem.go:7931
+//line kernels_tandem.go:7873
 }
 
 func gpu_ofWords(f_ gpu_single, sum_ []int64, q_ gpu_quotient) float32 {
 	/*line format.go:145*/ t_ := gpu_Top(sum_, gpu_wordsOf(f_), int64(-384))
 	/*line format.go:145*/ return gpu_rounded(f_, t_, sum_[24], q_)
-//line kernels_tandem.go:7937
+//line kernels_tandem.go:7879
 }
 
 func gpu_Carry(w_ []int64, at_ gpu_Place) {
@@ -7944,13 +7886,13 @@ func gpu_Carry(w_ []int64, at_ gpu_Place) {
 		w_[at_.At_+(k_*at_.Step_)] = v_ & int64(4294967295)
 	}
 	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
-//line kernels_tandem.go:7948
+//line kernels_tandem.go:7890
 }
 
 func gpu_wordsOf(f_ gpu_single) gpu_Place {
 	/*line format.go:140*/ t_ := gpu_Place{Step_: int64(1), N_: int64(24)}
 	/*line format.go:140*/ return t_
-//line kernels_tandem.go:7954
+//line kernels_tandem.go:7896
 }
 
 func gpu_extractFrom_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, l_ int64, n_ int64, top_ int64, alone_ bool) gpu_extraction {
@@ -7975,7 +7917,7 @@ func gpu_extractFrom_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, l_ int64, n_ i
 	}
 	/*line along.go:204*/ e_.w_ = gpu_windowOf_(f_, p_, e_)
 	return e_
-//line kernels_tandem.go:7979
+//line kernels_tandem.go:7921
 }
 
 func gpu_fits_(f_ gpu_double, p_ gpu_plain, w_ gpu_window, top_ int64, alone_ bool) bool {
@@ -7989,7 +7931,7 @@ func gpu_fits_(f_ gpu_double, p_ gpu_plain, w_ gpu_window, top_ int64, alone_ bo
 	/*line block.go:93*/ lo_ = max(lo_, int64(1))
 //line block.go:95
 	return (w_.hi_ == uint32(0)) || (((int64((w_.hi_ >> (20))) <= top_) && (lo_ >= least_)) && ((top_ - lo_) <= (span_ - tail_)))
-//line kernels_tandem.go:7993
+//line kernels_tandem.go:7935
 }
 
 func gpu_nextTop_(f_ gpu_double, p_ gpu_plain, w_ gpu_window, top_ int64) int64 {
@@ -7997,14 +7939,14 @@ func gpu_nextTop_(f_ gpu_double, p_ gpu_plain, w_ gpu_window, top_ int64) int64 
 		return top_
 	}
 	return gpu_topOf_(f_, p_, w_)
-//line kernels_tandem.go:8001
+//line kernels_tandem.go:7943
 }
 
 func gpu_addTo_(f_ gpu_double, p_ gpu_plain, words_ []int64, e_ gpu_extracted, top_ int64) {
 	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-2176)
 	gpu_addInt(words_, at_+int64(46), e_.a_)
 	gpu_addInt(words_, at_, e_.b_)
-//line kernels_tandem.go:8008
+//line kernels_tandem.go:7950
 }
 
 func gpu_topOf_(f_ gpu_double, p_ gpu_plain, w_ gpu_window) int64 {
@@ -8018,7 +7960,7 @@ func gpu_topOf_(f_ gpu_double, p_ gpu_plain, w_ gpu_window) int64 {
 		}
 	}
 	/*line block.go:116*/ return top_
-//line kernels_tandem.go:8022
+//line kernels_tandem.go:7964
 }
 
 func gpu_extractFitting_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, l_ int64, n_ int64, top_ int64) (gpu_extraction, int64) {
@@ -8036,7 +7978,7 @@ func gpu_extractFitting_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, l_ int64, n
 		}
 	}
 	return e_, rest_
-//line kernels_tandem.go:8040
+//line kernels_tandem.go:7982
 }
 
 func gpu_addRest_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, l_ int64, n_ int64, top_ int64, words_ []int64) {
@@ -8049,7 +7991,7 @@ func gpu_addRest_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, l_ int64, n_ int64
 			}
 		}
 	}
-//line kernels_tandem.go:8053
+//line kernels_tandem.go:7995
 }
 
 func gpu_leave_(f_ gpu_double, p_ gpu_plain, words_ []int64, at_ int64, e_ gpu_extracted, top_ int64) {
@@ -8064,7 +8006,7 @@ func gpu_leave_(f_ gpu_double, p_ gpu_plain, words_ []int64, at_ int64, e_ gpu_e
 	/*line block.go:213*/ words_[t3_] = int64(0)
 	/*line block.go:213*/ words_[t4_] = int64(0)
 	/*line block.go:217*/ words_[at_+int64(136)] = top_ << (3)
-//line kernels_tandem.go:8068
+//line kernels_tandem.go:8010
 }
 
 func gpu_rounded_(f_ gpu_double, v_ gpu_Value, special_ int64, q_ gpu_quotient) float64 {
@@ -8082,25 +8024,25 @@ func gpu_rounded_(f_ gpu_double, v_ gpu_Value, special_ int64, q_ gpu_quotient) 
 		}
 	}
 	/*line format.go:117*/ return gpu_round_(f_, v_)
-//line kernels_tandem.go:8086
+//line kernels_tandem.go:8028
 }
 
 func gpu_valueOf_(f_ gpu_double, p_ gpu_plain, e_ gpu_extracted, top_ int64) gpu_Value {
 	/*line block.go:227*/ s_ := gpu_joined(e_.a_, e_.b_)
 	/*line block.go:229*/ return gpu_value(s_, gpu_unit(top_))
-//line kernels_tandem.go:8092
+//line kernels_tandem.go:8034
 }
 
 func gpu_ofWords_(f_ gpu_double, sum_ []int64, q_ gpu_quotient) float64 {
 	/*line format.go:145*/ t_ := gpu_Top(sum_, gpu_wordsOf_(f_), int64(-2176))
 	/*line format.go:145*/ return gpu_rounded_(f_, t_, sum_[136], q_)
-//line kernels_tandem.go:8098
+//line kernels_tandem.go:8040
 }
 
 func gpu_wordsOf_(f_ gpu_double) gpu_Place {
 	/*line format.go:140*/ t_ := gpu_Place{Step_: int64(1), N_: int64(136)}
 	/*line format.go:140*/ return t_
-//line kernels_tandem.go:8104
+//line kernels_tandem.go:8046
 }
 
 func gpu_guessLanes_(f_ gpu_single, p_ gpu_product, b_ gpu_block, g_ gpu_guess, i_ int64, j_ int64, di_ int64, dj_ int64) gpu_guess {
@@ -8127,7 +8069,7 @@ func gpu_guessLanes_(f_ gpu_single, p_ gpu_product, b_ gpu_block, g_ gpu_guess, 
 		/*line along.go:318*/ j_ = t12_
 	}
 	/*line along.go:322*/ return g_
-//line kernels_tandem.go:8131
+//line kernels_tandem.go:8073
 }
 
 func gpu_elementsAt_(p_ gpu_product, b_ gpu_block, i_ int64, j_ int64) (float32, float32) {
@@ -8138,7 +8080,7 @@ func gpu_elementsAt_(p_ gpu_product, b_ gpu_block, i_ int64, j_ int64) (float32,
 	/*line along.go:171*/ y_ = float32(0)
 	/*line along.go:173*/ y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
 	/*line along.go:175*/ return x_, y_
-//line kernels_tandem.go:8142
+//line kernels_tandem.go:8084
 }
 
 func gpu_plus__(f_ gpu_single, p_ gpu_product, g_ gpu_guess, x_ float32, y_ float32, shift_ float32, mask_ int64, quick_ bool) gpu_guess {
@@ -8152,7 +8094,7 @@ func gpu_plus__(f_ gpu_single, p_ gpu_product, g_ gpu_guess, x_ float32, y_ floa
 	sum_, err_ := gpu_twoSum(g_.sum_, t3_)
 	/*line guess.go:43*/ t7_ := gpu_guess{sum_: sum_, rest_: float64(0), off_: g_.off_ + math.Abs(err_)}
 	/*line guess.go:43*/ return t7_
-//line kernels_tandem.go:8156
+//line kernels_tandem.go:8098
 }
 
 func gpu_extractFrom__(f_ gpu_single, p_ gpu_product, b_ gpu_block, l_ int64, n_ int64, top_ int64, alone_ bool) gpu_extraction {
@@ -8177,7 +8119,7 @@ func gpu_extractFrom__(f_ gpu_single, p_ gpu_product, b_ gpu_block, l_ int64, n_
 	}
 	/*line along.go:204*/ e_.w_ = gpu_windowOf__(f_, p_, e_)
 	return e_
-//line kernels_tandem.go:8181
+//line kernels_tandem.go:8123
 }
 
 func gpu_fits__(f_ gpu_single, p_ gpu_product, w_ gpu_window, top_ int64, alone_ bool) bool {
@@ -8192,7 +8134,7 @@ func gpu_fits__(f_ gpu_single, p_ gpu_product, w_ gpu_window, top_ int64, alone_
 	/*line block.go:93*/ lo_ = max(lo_, int64(1))
 //line block.go:95
 	return (w_.hi_ == uint32(0)) || (((int64((w_.hi_ >> (20))) <= top_) && (lo_ >= least_)) && ((top_ - lo_) <= (span_ - tail_)))
-//line kernels_tandem.go:8196
+//line kernels_tandem.go:8138
 }
 
 func gpu_nextTop__(f_ gpu_single, p_ gpu_product, w_ gpu_window, top_ int64) int64 {
@@ -8200,14 +8142,14 @@ func gpu_nextTop__(f_ gpu_single, p_ gpu_product, w_ gpu_window, top_ int64) int
 		return top_
 	}
 	return gpu_topOf__(f_, p_, w_)
-//line kernels_tandem.go:8204
+//line kernels_tandem.go:8146
 }
 
 func gpu_addTo__(f_ gpu_single, p_ gpu_product, words_ []int64, e_ gpu_extracted, top_ int64) {
 	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-384)
 	gpu_addInt(words_, at_+int64(46), e_.a_)
 	gpu_addInt(words_, at_, e_.b_)
-//line kernels_tandem.go:8211
+//line kernels_tandem.go:8153
 }
 
 func gpu_topOf__(f_ gpu_single, p_ gpu_product, w_ gpu_window) int64 {
@@ -8222,7 +8164,7 @@ func gpu_topOf__(f_ gpu_single, p_ gpu_product, w_ gpu_window) int64 {
 		}
 	}
 	/*line block.go:116*/ return top_
-//line kernels_tandem.go:8226
+//line kernels_tandem.go:8168
 }
 
 func gpu_extractFitting__(f_ gpu_single, p_ gpu_product, b_ gpu_block, l_ int64, n_ int64, top_ int64) (gpu_extraction, int64) {
@@ -8240,7 +8182,7 @@ func gpu_extractFitting__(f_ gpu_single, p_ gpu_product, b_ gpu_block, l_ int64,
 		}
 	}
 	return e_, rest_
-//line kernels_tandem.go:8244
+//line kernels_tandem.go:8186
 }
 
 func gpu_addRest__(f_ gpu_single, p_ gpu_product, b_ gpu_block, l_ int64, n_ int64, top_ int64, words_ []int64) {
@@ -8253,7 +8195,7 @@ func gpu_addRest__(f_ gpu_single, p_ gpu_product, b_ gpu_block, l_ int64, n_ int
 			}
 		}
 	}
-//line kernels_tandem.go:8257
+//line kernels_tandem.go:8199
 }
 
 func gpu_leave__(f_ gpu_single, p_ gpu_product, words_ []int64, at_ int64, e_ gpu_extracted, top_ int64) {
@@ -8268,13 +8210,13 @@ func gpu_leave__(f_ gpu_single, p_ gpu_product, words_ []int64, at_ int64, e_ gp
 	/*line block.go:213*/ words_[t3_] = int64(0)
 	/*line block.go:213*/ words_[t4_] = int64(0)
 	/*line block.go:217*/ words_[at_+int64(24)] = top_ << (3)
-//line kernels_tandem.go:8272
+//line kernels_tandem.go:8214
 }
 
 func gpu_valueOf__(f_ gpu_single, p_ gpu_product, e_ gpu_extracted, top_ int64) gpu_Value {
 	/*line block.go:227*/ s_ := gpu_joined(e_.a_, e_.b_)
 	/*line block.go:229*/ return gpu_value(s_, gpu_unit(top_))
-//line kernels_tandem.go:8278
+//line kernels_tandem.go:8220
 }
 
 func gpu_extractFrom___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, l_ int64, n_ int64, top_ int64, alone_ bool) gpu_extraction {
@@ -8299,7 +8241,7 @@ func gpu_extractFrom___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, l_ int64, 
 	}
 	/*line along.go:204*/ e_.w_ = gpu_windowOf___(f_, p_, e_)
 	return e_
-//line kernels_tandem.go:8303
+//line kernels_tandem.go:8245
 }
 
 func gpu_fits___(f_ gpu_double, p_ gpu_product, w_ gpu_window, top_ int64, alone_ bool) bool {
@@ -8313,7 +8255,7 @@ func gpu_fits___(f_ gpu_double, p_ gpu_product, w_ gpu_window, top_ int64, alone
 	/*line block.go:91*/ lo_ := int64((w_.lo_ >> (20)))
 //line block.go:95
 	return (w_.hi_ == uint32(0)) || (((int64((w_.hi_ >> (20))) <= top_) && (lo_ >= least_)) && ((top_ - lo_) <= (span_ - tail_)))
-//line kernels_tandem.go:8317
+//line kernels_tandem.go:8259
 }
 
 func gpu_nextTop___(f_ gpu_double, p_ gpu_product, w_ gpu_window, top_ int64) int64 {
@@ -8321,7 +8263,7 @@ func gpu_nextTop___(f_ gpu_double, p_ gpu_product, w_ gpu_window, top_ int64) in
 		return top_
 	}
 	return gpu_topOf___(f_, p_, w_)
-//line kernels_tandem.go:8325
+//line kernels_tandem.go:8267
 }
 
 func gpu_addTo___(f_ gpu_double, p_ gpu_product, words_ []int64, e_ gpu_extracted, top_ int64) {
@@ -8330,7 +8272,7 @@ func gpu_addTo___(f_ gpu_double, p_ gpu_product, words_ []int64, e_ gpu_extracte
 	gpu_addInt(words_, at_, e_.b_)
 	/*line block.go:205*/ gpu_addInt(words_, (at_+int64(46))-int64(54), e_.c_)
 	gpu_addInt(words_, at_-int64(54), e_.d_)
-//line kernels_tandem.go:8334
+//line kernels_tandem.go:8276
 }
 
 func gpu_topOf___(f_ gpu_double, p_ gpu_product, w_ gpu_window) int64 {
@@ -8345,7 +8287,7 @@ func gpu_topOf___(f_ gpu_double, p_ gpu_product, w_ gpu_window) int64 {
 		}
 	}
 	/*line block.go:116*/ return top_
-//line kernels_tandem.go:8349
+//line kernels_tandem.go:8291
 }
 
 func gpu_extractFitting___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, l_ int64, n_ int64, top_ int64) (gpu_extraction, int64) {
@@ -8363,7 +8305,7 @@ func gpu_extractFitting___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, l_ int6
 		}
 	}
 	return e_, rest_
-//line kernels_tandem.go:8367
+//line kernels_tandem.go:8309
 }
 
 func gpu_addRest___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, l_ int64, n_ int64, top_ int64, words_ []int64) {
@@ -8376,7 +8318,7 @@ func gpu_addRest___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, l_ int64, n_ i
 			}
 		}
 	}
-//line kernels_tandem.go:8380
+//line kernels_tandem.go:8322
 }
 
 func gpu_leave___(f_ gpu_double, p_ gpu_product, words_ []int64, at_ int64, e_ gpu_extracted, top_ int64) {
@@ -8397,13 +8339,13 @@ func gpu_leave___(f_ gpu_double, p_ gpu_product, words_ []int64, at_ int64, e_ g
 	/*line block.go:215*/ words_[t7_] = t9_
 	/*line block.go:215*/ words_[t8_] = t10_
 	/*line block.go:217*/ words_[at_+int64(136)] = top_ << (3)
-//line kernels_tandem.go:8401
+//line kernels_tandem.go:8343
 }
 
 func gpu_valueOf___(f_ gpu_double, p_ gpu_product, e_ gpu_extracted, top_ int64) gpu_Value {
 	/*line block.go:227*/ s_ := gpu_joined(e_.a_, e_.b_)
 	/*line block.go:231*/ return gpu_valueWith(s_, int64(54), gpu_joined(e_.c_, e_.d_), gpu_unit(top_)-int64(54))
-//line kernels_tandem.go:8407
+//line kernels_tandem.go:8349
 }
 
 func gpu_guessLine(f_ gpu_single, p_ gpu_plain, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, n_ int64, down_ bool, shift_ float32, mask_ int64, quick_ bool) gpu_guess {
@@ -8420,7 +8362,7 @@ func gpu_guessLine(f_ gpu_single, p_ gpu_plain, x_ gpu_Matrix, y_ gpu_Matrix, o_
 		g_ = gpu_plus(f_, p_, g_, z2_, w2_, shift_, mask_, quick_)
 	}
 	return g_
-//line kernels_tandem.go:8424
+//line kernels_tandem.go:8366
 }
 
 func gpu_put(c_ gpu_Matrix, o_ int64, v_ float32) {
@@ -8429,7 +8371,7 @@ func gpu_put(c_ gpu_Matrix, o_ int64, v_ float32) {
 	} else {
 		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
 	}
-//line kernels_tandem.go:8433
+//line kernels_tandem.go:8375
 }
 
 func gpu_extractLine(f_ gpu_single, p_ gpu_plain, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, i_ int64, end_ int64, down_ bool, shift_ float32, mask_ int64, top_ int64, alone_ bool) gpu_extraction {
@@ -8458,21 +8400,21 @@ func gpu_extractLine(f_ gpu_single, p_ gpu_plain, x_ gpu_Matrix, y_ gpu_Matrix, 
 	}
 	e_.w_ = gpu_windowOf(f_, p_, e_)
 	return e_
-//line kernels_tandem.go:8462
+//line kernels_tandem.go:8404
 }
 
 func gpu_clearWords(words_ []int64, at_ gpu_Place) {
 	/*line prefix.go:71*/ for t_, k_ := at_.N_+int64(1), int64(0); k_ < t_; k_ = k_ + int64(1) {
 		words_[at_.At_+(k_*at_.Step_)] = int64(0)
 	}
-//line kernels_tandem.go:8469
+//line kernels_tandem.go:8411
 }
 
 func gpu_addTo____(f_ gpu_single, p_ gpu_plain, words_ []int64, e_ gpu_extracted, top_ int64) {
 	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-384)
 	gpu_addInt_(words_, at_+int64(46), e_.a_)
 	gpu_addInt_(words_, at_, e_.b_)
-//line kernels_tandem.go:8476
+//line kernels_tandem.go:8418
 }
 
 func gpu_lineElements(p_ gpu_plain, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, k_ int64, down_ bool) (float32, float32) {
@@ -8483,19 +8425,19 @@ func gpu_lineElements(p_ gpu_plain, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, k_ i
 		return z_, z_
 	}
 	/*line each.go:173*/ return x_.Data_[(o_*x_.Stride_)+k_], w_
-//line kernels_tandem.go:8487
+//line kernels_tandem.go:8429
 }
 
 func gpu_addTerm(f_ gpu_single, p_ gpu_plain, words_ []int64, x_ float32, y_ float32, shift_ float32, mask_ int64) {
 	/*line format.go:73*/ u_, v_ := gpu_factors(p_, x_, y_, shift_, mask_)
 	/*line format.go:77*/ gpu_addNumber(f_, words_, float64(u_*v_))
-//line kernels_tandem.go:8493
+//line kernels_tandem.go:8435
 }
 
 func gpu_ofWords__(f_ gpu_single, sum_ []int64, q_ gpu_quotient) float32 {
 	/*line format.go:145*/ t_ := gpu_Top_(sum_, gpu_wordsOf(f_), int64(-384))
 	/*line format.go:145*/ return gpu_rounded(f_, t_, sum_[24], q_)
-//line kernels_tandem.go:8499
+//line kernels_tandem.go:8441
 }
 
 func gpu_Carry_(w_ []int64, at_ gpu_Place) {
@@ -8506,7 +8448,7 @@ func gpu_Carry_(w_ []int64, at_ gpu_Place) {
 		w_[at_.At_+(k_*at_.Step_)] = v_ & int64(4294967295)
 	}
 	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
-//line kernels_tandem.go:8510
+//line kernels_tandem.go:8452
 }
 
 func gpu_guessLine_(f_ gpu_double, p_ gpu_plain, x_ gpu_Matrix_, y_ gpu_Matrix_, o_ int64, n_ int64, down_ bool, shift_ float64, mask_ int64, quick_ bool) gpu_guess {
@@ -8523,7 +8465,7 @@ func gpu_guessLine_(f_ gpu_double, p_ gpu_plain, x_ gpu_Matrix_, y_ gpu_Matrix_,
 		g_ = gpu_plus_____(f_, p_, g_, z2_, w2_, shift_, mask_, quick_)
 	}
 	return g_
-//line kernels_tandem.go:8527
+//line kernels_tandem.go:8469
 }
 
 func gpu_sure_(f_ gpu_double, g_ gpu_guess, q_ gpu_quotient, quick_ bool, n_ int64) (float64, bool) {
@@ -8546,7 +8488,7 @@ func gpu_sure_(f_ gpu_double, g_ gpu_guess, q_ gpu_quotient, quick_ bool, n_ int
 	/*line guess.go:100*/ a_ := g_.sum_ + (g_.rest_ - g_.off_)
 	/*line guess.go:100*/ b_ := g_.sum_ + (g_.rest_ + g_.off_)
 	return a_, (ok_ && (a_ == b_)) && ((a_ != float64(0)) || (g_.off_ == float64(0)))
-//line kernels_tandem.go:8550
+//line kernels_tandem.go:8492
 }
 
 func gpu_put_(c_ gpu_Matrix_, o_ int64, v_ float64) {
@@ -8555,7 +8497,7 @@ func gpu_put_(c_ gpu_Matrix_, o_ int64, v_ float64) {
 	} else {
 		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
 	}
-//line kernels_tandem.go:8559
+//line kernels_tandem.go:8501
 }
 
 func gpu_extractLine_(f_ gpu_double, p_ gpu_plain, x_ gpu_Matrix_, y_ gpu_Matrix_, o_ int64, i_ int64, end_ int64, down_ bool, shift_ float64, mask_ int64, top_ int64, alone_ bool) gpu_extraction {
@@ -8584,14 +8526,14 @@ func gpu_extractLine_(f_ gpu_double, p_ gpu_plain, x_ gpu_Matrix_, y_ gpu_Matrix
 	}
 	e_.w_ = gpu_windowOf_(f_, p_, e_)
 	return e_
-//line kernels_tandem.go:8588
+//line kernels_tandem.go:8530
 }
 
 func gpu_addTo_____(f_ gpu_double, p_ gpu_plain, words_ []int64, e_ gpu_extracted, top_ int64) {
 	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-2176)
 	gpu_addInt_(words_, at_+int64(46), e_.a_)
 	gpu_addInt_(words_, at_, e_.b_)
-//line kernels_tandem.go:8595
+//line kernels_tandem.go:8537
 }
 
 func gpu_lineElements_(p_ gpu_plain, x_ gpu_Matrix_, y_ gpu_Matrix_, o_ int64, k_ int64, down_ bool) (float64, float64) {
@@ -8602,19 +8544,19 @@ func gpu_lineElements_(p_ gpu_plain, x_ gpu_Matrix_, y_ gpu_Matrix_, o_ int64, k
 		return z_, z_
 	}
 	/*line each.go:173*/ return x_.Data_[(o_*x_.Stride_)+k_], w_
-//line kernels_tandem.go:8606
+//line kernels_tandem.go:8548
 }
 
 func gpu_addTerm_(f_ gpu_double, p_ gpu_plain, words_ []int64, x_ float64, y_ float64, shift_ float64, mask_ int64) {
 	/*line format.go:73*/ u_, v_ := gpu_factors__(p_, x_, y_, shift_, mask_)
 	/*line format.go:77*/ gpu_addNumber_(f_, words_, float64(u_*v_))
-//line kernels_tandem.go:8612
+//line kernels_tandem.go:8554
 }
 
 func gpu_ofWords___(f_ gpu_double, sum_ []int64, q_ gpu_quotient) float64 {
 	/*line format.go:145*/ t_ := gpu_Top_(sum_, gpu_wordsOf_(f_), int64(-2176))
 	/*line format.go:145*/ return gpu_rounded_(f_, t_, sum_[136], q_)
-//line kernels_tandem.go:8618
+//line kernels_tandem.go:8560
 }
 
 func gpu_guessLine__(f_ gpu_single, p_ gpu_product, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, n_ int64, down_ bool, shift_ float32, mask_ int64, quick_ bool) gpu_guess {
@@ -8631,7 +8573,7 @@ func gpu_guessLine__(f_ gpu_single, p_ gpu_product, x_ gpu_Matrix, y_ gpu_Matrix
 		g_ = gpu_plus__(f_, p_, g_, z2_, w2_, shift_, mask_, quick_)
 	}
 	return g_
-//line kernels_tandem.go:8635
+//line kernels_tandem.go:8577
 }
 
 func gpu_extractLine__(f_ gpu_single, p_ gpu_product, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, i_ int64, end_ int64, down_ bool, shift_ float32, mask_ int64, top_ int64, alone_ bool) gpu_extraction {
@@ -8660,14 +8602,14 @@ func gpu_extractLine__(f_ gpu_single, p_ gpu_product, x_ gpu_Matrix, y_ gpu_Matr
 	}
 	e_.w_ = gpu_windowOf__(f_, p_, e_)
 	return e_
-//line kernels_tandem.go:8664
+//line kernels_tandem.go:8606
 }
 
 func gpu_addTo______(f_ gpu_single, p_ gpu_product, words_ []int64, e_ gpu_extracted, top_ int64) {
 	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-384)
 	gpu_addInt_(words_, at_+int64(46), e_.a_)
 	gpu_addInt_(words_, at_, e_.b_)
-//line kernels_tandem.go:8671
+//line kernels_tandem.go:8613
 }
 
 func gpu_lineElements__(p_ gpu_product, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, k_ int64, down_ bool) (float32, float32) {
@@ -8679,13 +8621,13 @@ func gpu_lineElements__(p_ gpu_product, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, 
 	}
 	/*line each.go:171*/ w_ = y_.Data_[(o_*y_.Stride_)+k_]
 	/*line each.go:173*/ return x_.Data_[(o_*x_.Stride_)+k_], w_
-//line kernels_tandem.go:8683
+//line kernels_tandem.go:8625
 }
 
 func gpu_addTerm__(f_ gpu_single, p_ gpu_product, words_ []int64, x_ float32, y_ float32, shift_ float32, mask_ int64) {
 	/*line format.go:73*/ u_, v_ := gpu_factors_(p_, x_, y_, shift_, mask_)
 	/*line format.go:77*/ gpu_addNumber(f_, words_, float64(u_*v_))
-//line kernels_tandem.go:8689
+//line kernels_tandem.go:8631
 }
 
 func gpu_guessLine___(f_ gpu_double, p_ gpu_product, x_ gpu_Matrix_, y_ gpu_Matrix_, o_ int64, n_ int64, down_ bool, shift_ float64, mask_ int64, quick_ bool) gpu_guess {
@@ -8702,7 +8644,7 @@ func gpu_guessLine___(f_ gpu_double, p_ gpu_product, x_ gpu_Matrix_, y_ gpu_Matr
 		g_ = gpu_plus______(f_, p_, g_, z2_, w2_, shift_, mask_, quick_)
 	}
 	return g_
-//line kernels_tandem.go:8706
+//line kernels_tandem.go:8648
 }
 
 func gpu_extractLine___(f_ gpu_double, p_ gpu_product, x_ gpu_Matrix_, y_ gpu_Matrix_, o_ int64, i_ int64, end_ int64, down_ bool, shift_ float64, mask_ int64, top_ int64, alone_ bool) gpu_extraction {
@@ -8731,7 +8673,7 @@ func gpu_extractLine___(f_ gpu_double, p_ gpu_product, x_ gpu_Matrix_, y_ gpu_Ma
 	}
 	e_.w_ = gpu_windowOf___(f_, p_, e_)
 	return e_
-//line kernels_tandem.go:8735
+//line kernels_tandem.go:8677
 }
 
 func gpu_addTo_______(f_ gpu_double, p_ gpu_product, words_ []int64, e_ gpu_extracted, top_ int64) {
@@ -8740,7 +8682,7 @@ func gpu_addTo_______(f_ gpu_double, p_ gpu_product, words_ []int64, e_ gpu_extr
 	gpu_addInt_(words_, at_, e_.b_)
 	/*line block.go:205*/ gpu_addInt_(words_, (at_+int64(46))-int64(54), e_.c_)
 	gpu_addInt_(words_, at_-int64(54), e_.d_)
-//line kernels_tandem.go:8744
+//line kernels_tandem.go:8686
 }
 
 func gpu_lineElements___(p_ gpu_product, x_ gpu_Matrix_, y_ gpu_Matrix_, o_ int64, k_ int64, down_ bool) (float64, float64) {
@@ -8752,13 +8694,13 @@ func gpu_lineElements___(p_ gpu_product, x_ gpu_Matrix_, y_ gpu_Matrix_, o_ int6
 	}
 	/*line each.go:171*/ w_ = y_.Data_[(o_*y_.Stride_)+k_]
 	/*line each.go:173*/ return x_.Data_[(o_*x_.Stride_)+k_], w_
-//line kernels_tandem.go:8756
+//line kernels_tandem.go:8698
 }
 
 func gpu_addTerm___(f_ gpu_double, p_ gpu_product, words_ []int64, x_ float64, y_ float64, shift_ float64, mask_ int64) {
 	/*line format.go:73*/ u_, v_ := gpu_factors___(p_, x_, y_, shift_, mask_)
 	/*line format.go:75*/ gpu_addProduct(f_, words_, u_, v_)
-//line kernels_tandem.go:8762
+//line kernels_tandem.go:8704
 }
 
 func gpu_lineElements____(p_ gpu_bare, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, k_ int64, down_ bool) (float32, float32) {
@@ -8769,7 +8711,7 @@ func gpu_lineElements____(p_ gpu_bare, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, k
 		return z_, z_
 	}
 	/*line each.go:173*/ return x_.Data_[(o_*x_.Stride_)+k_], w_
-//line kernels_tandem.go:8773
+//line kernels_tandem.go:8715
 }
 
 func gpu_addWords(words_ []int64, at_ gpu_Place, t_ gpu_wide, bottom_ int64) {
@@ -8781,24 +8723,24 @@ func gpu_addWords(words_ []int64, at_ gpu_Place, t_ gpu_wide, bottom_ int64) {
 		gpu_AddPart(words_, at_, t_.exp_-bottom_, v_, k_)
 	}
 	words_[at_.At_+(at_.N_*at_.Step_)] = words_[at_.At_+(at_.N_*at_.Step_)] | t_.special_
-//line kernels_tandem.go:8785
+//line kernels_tandem.go:8727
 }
 
 func gpu_term(t_ gpu_single, x_ float32) gpu_wide {
 	/*line prefix.go:21*/ m_, e_, finite_ := gpu_Split32(math.Float32bits(x_))
 	return gpu_newWide(x_, m_, e_, finite_, (math.Float32bits(x_)>>(31)) != uint32(0))
-//line kernels_tandem.go:8791
+//line kernels_tandem.go:8733
 }
 
 func gpu_masked(x_ float32, mask_ int64) float32 {
 	/*line each.go:113*/ return math.Float32frombits(math.Float32bits(x_) & uint32((mask_ >> (32))))
-//line kernels_tandem.go:8796
+//line kernels_tandem.go:8738
 }
 
 func gpu_valueOf____(f_ gpu_single, p_ gpu_bare, e_ gpu_extracted, top_ int64) gpu_Value {
 	/*line block.go:227*/ s_ := gpu_joined(e_.a_, e_.b_)
 	/*line block.go:229*/ return gpu_value(s_, gpu_unit(top_))
-//line kernels_tandem.go:8802
+//line kernels_tandem.go:8744
 }
 
 func gpu_leave____(f_ gpu_single, p_ gpu_bare, words_ []int64, at_ int64, e_ gpu_extracted, top_ int64) {
@@ -8813,27 +8755,27 @@ func gpu_leave____(f_ gpu_single, p_ gpu_bare, words_ []int64, at_ int64, e_ gpu
 	/*line block.go:213*/ words_[t3_] = int64(0)
 	/*line block.go:213*/ words_[t4_] = int64(0)
 	/*line block.go:217*/ words_[at_+int64(24)] = top_ << (3)
-//line kernels_tandem.go:8817
+//line kernels_tandem.go:8759
 }
 
 func gpu_addTo________(f_ gpu_single, p_ gpu_bare, words_ []int64, e_ gpu_extracted, top_ int64) {
 	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-384)
 	gpu_addInt_(words_, at_+int64(46), e_.a_)
 	gpu_addInt_(words_, at_, e_.b_)
-//line kernels_tandem.go:8824
+//line kernels_tandem.go:8766
 }
 
 func gpu_none(t_ gpu_ends32) gpu_ends {
 	/*line fold.go:66*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:66*/ return t2_
-//line kernels_tandem.go:8830
+//line kernels_tandem.go:8772
 }
 
 func gpu_with(t_ gpu_ends32, s_ gpu_ends, x_ float32, t2_ int32, t3_ int32) gpu_ends {
 	/*line fold.go:88*/ k_ := gpu_key32(x_)
 	t4_ := gpu_ends{a_: max(s_.a_, k_), b_: min(s_.b_, k_)}
 	/*line fold.go:89*/ return t4_
-//line kernels_tandem.go:8837
+//line kernels_tandem.go:8779
 }
 
 func gpu_merge(s_ gpu_state, kind_ int64, t_ gpu_state) gpu_state {
@@ -8851,7 +8793,7 @@ func gpu_merge(s_ gpu_state, kind_ int64, t_ gpu_state) gpu_state {
 		}
 	}
 	/*line fold.go:41*/ return s_
-//line kernels_tandem.go:8855
+//line kernels_tandem.go:8797
 }
 
 func gpu_of(t_ gpu_value32, s_ gpu_state, order_ int64) float32 {
@@ -8860,20 +8802,20 @@ func gpu_of(t_ gpu_value32, s_ gpu_state, order_ int64) float32 {
 	}
 	k_ := gpu_chosen(s_, order_)
 	return math.Float32frombits(uint32((k_ ^ ((k_ >> (63)) & int64(2147483647)))))
-//line kernels_tandem.go:8864
+//line kernels_tandem.go:8806
 }
 
 func gpu_none_(t_ gpu_ends64) gpu_ends_ {
 	/*line fold.go:67*/ t2_ := gpu_ends_{a_: int64(-9223372036854775808), b_: int64(9223372036854775807)}
 	/*line fold.go:67*/ return t2_
-//line kernels_tandem.go:8870
+//line kernels_tandem.go:8812
 }
 
 func gpu_with_(t_ gpu_ends64, s_ gpu_ends_, x_ float64, t2_ int64, t3_ int64) gpu_ends_ {
 	/*line fold.go:93*/ k_ := gpu_key64(x_)
 	t4_ := gpu_ends_{a_: max(s_.a_, k_), b_: min(s_.b_, k_)}
 	/*line fold.go:94*/ return t4_
-//line kernels_tandem.go:8877
+//line kernels_tandem.go:8819
 }
 
 func gpu_of_(t_ gpu_value64, s_ gpu_state, order_ int64) float64 {
@@ -8882,13 +8824,13 @@ func gpu_of_(t_ gpu_value64, s_ gpu_state, order_ int64) float64 {
 	}
 	k_ := gpu_chosen(s_, order_)
 	return math.Float64frombits(uint64((k_ ^ ((k_ >> (63)) & int64(9223372036854775807)))))
-//line kernels_tandem.go:8886
+//line kernels_tandem.go:8828
 }
 
 func gpu_none__(t_ gpu_first32) gpu_ends {
 	/*line fold.go:70*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:70*/ return t2_
-//line kernels_tandem.go:8892
+//line kernels_tandem.go:8834
 }
 
 func gpu_with__(t_ gpu_first32, s_ gpu_ends, x_ float32, index_ int32, order_ int32) gpu_ends {
@@ -8897,7 +8839,7 @@ func gpu_with__(t_ gpu_first32, s_ gpu_ends, x_ float32, index_ int32, order_ in
 		k_ = int32(2147483647)
 	}
 	return gpu_above(s_, k_, index_)
-//line kernels_tandem.go:8901
+//line kernels_tandem.go:8843
 }
 
 func gpu_put__(c_ gpu_Matrix__, o_ int64, v_ int32) {
@@ -8906,7 +8848,7 @@ func gpu_put__(c_ gpu_Matrix__, o_ int64, v_ int32) {
 	} else {
 		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
 	}
-//line kernels_tandem.go:8910
+//line kernels_tandem.go:8852
 }
 
 func gpu_of__(t_ gpu_index, s_ gpu_state, t2_ int64) int32 {
@@ -8914,13 +8856,13 @@ func gpu_of__(t_ gpu_index, s_ gpu_state, t2_ int64) int32 {
 		return int32(0)
 	}
 	return int32(s_.b_)
-//line kernels_tandem.go:8918
+//line kernels_tandem.go:8860
 }
 
 func gpu_none___(t_ gpu_first64) gpu_ends_ {
 	/*line fold.go:71*/ t2_ := gpu_ends_{a_: int64(-9223372036854775808), b_: int64(9223372036854775807)}
 	/*line fold.go:71*/ return t2_
-//line kernels_tandem.go:8924
+//line kernels_tandem.go:8866
 }
 
 func gpu_with___(t_ gpu_first64, s_ gpu_ends_, x_ float64, index_ int64, order_ int64) gpu_ends_ {
@@ -8929,58 +8871,58 @@ func gpu_with___(t_ gpu_first64, s_ gpu_ends_, x_ float64, index_ int64, order_ 
 		k_ = int64(9223372036854775807)
 	}
 	return gpu_above_(s_, k_, index_)
-//line kernels_tandem.go:8933
+//line kernels_tandem.go:8875
 }
 
 func gpu_none____(t_ gpu_endsInt) gpu_ends {
 	/*line fold.go:68*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:68*/ return t2_
-//line kernels_tandem.go:8939
+//line kernels_tandem.go:8881
 }
 
 func gpu_with____(t_ gpu_endsInt, s_ gpu_ends, x_ int32, t2_ int32, t3_ int32) gpu_ends {
 	/*line fold.go:98*/ t4_ := gpu_ends{a_: max(s_.a_, x_), b_: min(s_.b_, x_)}
 	/*line fold.go:98*/ return t4_
-//line kernels_tandem.go:8945
+//line kernels_tandem.go:8887
 }
 
 func gpu_of___(t_ gpu_valueInt, s_ gpu_state, order_ int64) int32 {
 	/*line fold.go:278*/ return int32(gpu_chosen(s_, order_))
-//line kernels_tandem.go:8950
+//line kernels_tandem.go:8892
 }
 
 func gpu_none_____(t_ gpu_firstInt) gpu_ends {
 	/*line fold.go:72*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:72*/ return t2_
-//line kernels_tandem.go:8956
+//line kernels_tandem.go:8898
 }
 
 func gpu_with_____(t_ gpu_firstInt, s_ gpu_ends, x_ int32, index_ int32, order_ int32) gpu_ends {
 	/*line fold.go:126*/ return gpu_above(s_, x_^order_, index_)
-//line kernels_tandem.go:8961
+//line kernels_tandem.go:8903
 }
 
 func gpu_none______(t_ gpu_add32) gpu_ends {
 	/*line fold.go:73*/ t2_ := gpu_ends{}
 	/*line fold.go:73*/ return t2_
-//line kernels_tandem.go:8967
+//line kernels_tandem.go:8909
 }
 
 func gpu_with______(t_ gpu_add32, s_ gpu_ends, x_ int32, t2_ int32, t3_ int32) gpu_ends {
 	/*line fold.go:136*/ t4_ := gpu_ends{a_: s_.a_ + x_, b_: int32(0)}
 	/*line fold.go:136*/ return t4_
-//line kernels_tandem.go:8973
+//line kernels_tandem.go:8915
 }
 
 func gpu_of____(t_ gpu_total, s_ gpu_state, t2_ int64) int32 {
 	/*line fold.go:280*/ return int32(s_.a_)
-//line kernels_tandem.go:8978
+//line kernels_tandem.go:8920
 }
 
 func gpu_none_______(t_ gpu_count) gpu_ends {
 	/*line fold.go:74*/ t2_ := gpu_ends{}
 	/*line fold.go:74*/ return t2_
-//line kernels_tandem.go:8984
+//line kernels_tandem.go:8926
 }
 
 func gpu_with_______(t_ gpu_count, s_ gpu_ends, x_ bool, t2_ int32, t3_ int32) gpu_ends {
@@ -8988,13 +8930,13 @@ func gpu_with_______(t_ gpu_count, s_ gpu_ends, x_ bool, t2_ int32, t3_ int32) g
 		s_.a_ = s_.a_ + int32(1)
 	}
 	return s_
-//line kernels_tandem.go:8992
+//line kernels_tandem.go:8934
 }
 
 func gpu_none________(t_ gpu_endsBool) gpu_ends {
 	/*line fold.go:69*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:69*/ return t2_
-//line kernels_tandem.go:8998
+//line kernels_tandem.go:8940
 }
 
 func gpu_with________(t_ gpu_endsBool, s_ gpu_ends, x_ bool, t2_ int32, t3_ int32) gpu_ends {
@@ -9004,7 +8946,7 @@ func gpu_with________(t_ gpu_endsBool, s_ gpu_ends, x_ bool, t2_ int32, t3_ int3
 	}
 	t4_ := gpu_ends{a_: max(s_.a_, k_), b_: min(s_.b_, k_)}
 	/*line fold.go:106*/ return t4_
-//line kernels_tandem.go:9008
+//line kernels_tandem.go:8950
 }
 
 func gpu_put___(c_ gpu_Matrix___, o_ int64, v_ bool) {
@@ -9013,12 +8955,12 @@ func gpu_put___(c_ gpu_Matrix___, o_ int64, v_ bool) {
 	} else {
 		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
 	}
-//line kernels_tandem.go:9017
+//line kernels_tandem.go:8959
 }
 
 func gpu_of_____(t_ gpu_truth, s_ gpu_state, order_ int64) bool {
 	/*line fold.go:279*/ return gpu_chosen(s_, order_) > int64(0)
-//line kernels_tandem.go:9022
+//line kernels_tandem.go:8964
 }
 
 func gpu_partsLeft(f_ gpu_single, words_ []int64, o_ int64, outputs_ int64, parts_ int64, top_ int64, l_ int64, n_ int64) gpu_left {
@@ -9036,21 +8978,21 @@ func gpu_partsLeft(f_ gpu_single, words_ []int64, o_ int64, outputs_ int64, part
 		}
 	}
 	/*line merge.go:91*/ return m_
-//line kernels_tandem.go:9040
+//line kernels_tandem.go:8982
 }
 
 func gpu_leftAt(stage_ []int64, n_ int64, k_ int64) gpu_left {
 //line merge.go:112
 	t_ := gpu_left{s_: gpu_int128{hi_: uint64(stage_[k_]), lo_: uint64(stage_[n_+k_])}, t_: gpu_int128{hi_: uint64(stage_[(int64(2)*n_)+k_]), lo_: uint64(stage_[(int64(3)*n_)+k_])}, next_: stage_[(int64(4)*n_)+k_]}
 	/*line merge.go:112*/ return t_
-//line kernels_tandem.go:9047
+//line kernels_tandem.go:8989
 }
 
 func gpu_plus___(m_ gpu_left, o_ gpu_left) gpu_left {
 //line merge.go:76
 	t_ := gpu_left{s_: gpu_added(m_.s_, o_.s_), t_: gpu_added(m_.t_, o_.t_), next_: max(m_.next_, o_.next_)}
 	/*line merge.go:76*/ return t_
-//line kernels_tandem.go:9054
+//line kernels_tandem.go:8996
 }
 
 func gpu_valueWith(s_ gpu_int128, up_ int64, c_ gpu_int128, base_ int64) gpu_Value {
@@ -9102,18 +9044,18 @@ func gpu_valueWith(s_ gpu_int128, up_ int64, c_ gpu_int128, base_ int64) gpu_Val
 	v_.Lo_ = v_.Lo_ | (lo_ >> (uint64(64) - z_))
 	v_.Rest_ = (lo_ << (z_)) != uint64(0)
 	return v_
-//line kernels_tandem.go:9106
+//line kernels_tandem.go:9048
 }
 
 func gpu_unit(top_ int64) int64 {
 	/*line block.go:131*/ return ((top_ - int64(1023)) + int64(12)) - int64(102)
-//line kernels_tandem.go:9111
+//line kernels_tandem.go:9053
 }
 
 func gpu_addTo_________(s_ gpu_int128, words_ []int64, at_ int64) {
 	/*line int128.go:19*/ gpu_Add(words_, at_, s_.lo_, false)
 	gpu_addInt(words_, at_+int64(64), int64(s_.hi_))
-//line kernels_tandem.go:9117
+//line kernels_tandem.go:9059
 }
 
 func gpu_partsLeft_(f_ gpu_double, words_ []int64, o_ int64, outputs_ int64, parts_ int64, top_ int64, l_ int64, n_ int64) gpu_left {
@@ -9131,21 +9073,21 @@ func gpu_partsLeft_(f_ gpu_double, words_ []int64, o_ int64, outputs_ int64, par
 		}
 	}
 	/*line merge.go:91*/ return m_
-//line kernels_tandem.go:9135
+//line kernels_tandem.go:9077
 }
 
 func gpu_term_(t_ gpu_double, x_ float64) gpu_wide {
 	/*line prefix.go:26*/ m_, e_, finite_ := gpu_Split64(math.Float64bits(x_))
 	return gpu_newWide_(x_, m_, e_, finite_, (math.Float64bits(x_)>>(63)) != uint64(0))
-//line kernels_tandem.go:9141
+//line kernels_tandem.go:9083
 }
 
 func gpu_merged(a_ int64, b_ int64, marks_ bool) int64 {
-	/*line prefix.go:161*/ if marks_ {
+	/*line prefix.go:146*/ if marks_ {
 		return a_ | b_
 	}
 	return a_ + b_
-//line kernels_tandem.go:9149
+//line kernels_tandem.go:9091
 }
 
 func gpu_valueOfWords(words_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -9157,11 +9099,11 @@ func gpu_valueOfWords(words_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		}
 	}
 	return v_
-//line kernels_tandem.go:9161
+//line kernels_tandem.go:9103
 }
 
 func gpu_withValue(r_ gpu_reach, v_ gpu_Value) gpu_reach {
-	/*line prefix.go:357*/ if v_.Hi_ == uint64(0) {
+	/*line prefix.go:342*/ if v_.Hi_ == uint64(0) {
 		return r_
 	}
 	least_ := (v_.Exp_ + int64(64)) + int64(bits.TrailingZeros64(v_.Hi_))
@@ -9172,31 +9114,31 @@ func gpu_withValue(r_ gpu_reach, v_ gpu_Value) gpu_reach {
 		least_ = int64(-1048576)
 	}
 	t_ := gpu_reach{least_: min(r_.least_, least_), top_: max(r_.top_, v_.Exp_+int64(128)), special_: r_.special_}
-	/*line prefix.go:367*/ return t_
-//line kernels_tandem.go:9177
+	/*line prefix.go:352*/ return t_
+//line kernels_tandem.go:9119
 }
 
 func gpu_noReach() gpu_reach {
-	/*line prefix.go:344*/ t_ := gpu_reach{least_: int64(1048576), top_: int64(-1048576)}
-	/*line prefix.go:344*/ return t_
-//line kernels_tandem.go:9183
+	/*line prefix.go:329*/ t_ := gpu_reach{least_: int64(1048576), top_: int64(-1048576)}
+	/*line prefix.go:329*/ return t_
+//line kernels_tandem.go:9125
 }
 
 func gpu_with_________(r_ gpu_reach, t_ gpu_wide, size_ int64) gpu_reach {
-	/*line prefix.go:348*/ r_.special_ = r_.special_ | t_.special_
+	/*line prefix.go:333*/ r_.special_ = r_.special_ | t_.special_
 	if (t_.special_ == int64(0)) && (t_.m_ != uint64(0)) {
 		t2_ := min(r_.least_, t_.exp_)
-		/*line prefix.go:350*/ t3_ := max(r_.top_, t_.exp_+size_)
-		/*line prefix.go:350*/ r_.least_ = t2_
-		/*line prefix.go:350*/ r_.top_ = t3_
+		/*line prefix.go:335*/ t3_ := max(r_.top_, t_.exp_+size_)
+		/*line prefix.go:335*/ r_.least_ = t2_
+		/*line prefix.go:335*/ r_.top_ = t3_
 	}
 	return r_
-//line kernels_tandem.go:9195
+//line kernels_tandem.go:9137
 }
 
 func gpu_fits____(r_ gpu_reach, n_ int64) bool {
-	/*line prefix.go:371*/ return (r_.top_ + int64(bits.Len64(uint64(n_)))) <= (r_.least_ + int64(127))
-//line kernels_tandem.go:9200
+	/*line prefix.go:356*/ return (r_.top_ + int64(bits.Len64(uint64(n_)))) <= (r_.least_ + int64(127))
+//line kernels_tandem.go:9142
 }
 
 func gpu_int128Of(v_ gpu_Value, base_ int64) gpu_int128 {
@@ -9221,40 +9163,40 @@ func gpu_int128Of(v_ gpu_Value, base_ int64) gpu_int128 {
 		/*line int128.go:65*/ return t8_
 	}
 	return s_
-//line kernels_tandem.go:9225
+//line kernels_tandem.go:9167
 }
 
 func gpu_plus____(s_ gpu_int128, t_ gpu_wide, base_ int64) gpu_int128 {
-	/*line prefix.go:324*/ up_ := uint64((t_.exp_ - base_))
+	/*line prefix.go:309*/ up_ := uint64((t_.exp_ - base_))
 	hi_ := (t_.m_ << (up_ - uint64(64))) | (t_.m_ >> (uint64(64) - up_))
-	/*line prefix.go:325*/ lo_ := t_.m_ << (up_)
+	/*line prefix.go:310*/ lo_ := t_.m_ << (up_)
 	if t_.neg_ {
 		t2_ := s_.lo_
-		/*line prefix.go:327*/ t3_ := (t2_ - lo_) - uint64(0)
-		/*line prefix.go:327*/ t4_ := (((^t2_) & lo_) | ((^(t2_ ^ lo_)) & t3_)) >> (63)
-		/*line prefix.go:327*/ l_ := t3_
-		/*line prefix.go:327*/ borrow_ := t4_
+		/*line prefix.go:312*/ t3_ := (t2_ - lo_) - uint64(0)
+		/*line prefix.go:312*/ t4_ := (((^t2_) & lo_) | ((^(t2_ ^ lo_)) & t3_)) >> (63)
+		/*line prefix.go:312*/ l_ := t3_
+		/*line prefix.go:312*/ borrow_ := t4_
 		t5_ := s_.hi_
-		/*line prefix.go:328*/ t6_ := (t5_ - hi_) - borrow_
-		/*line prefix.go:328*/ t7_ := (((^t5_) & hi_) | ((^(t5_ ^ hi_)) & t6_)) >> (63)
+		/*line prefix.go:313*/ t6_ := (t5_ - hi_) - borrow_
+		/*line prefix.go:313*/ t7_ := (((^t5_) & hi_) | ((^(t5_ ^ hi_)) & t6_)) >> (63)
 		_ = t7_
-		/*line prefix.go:328*/ h_ := t6_
+		/*line prefix.go:313*/ h_ := t6_
 		t8_ := gpu_int128{hi_: h_, lo_: l_}
-		/*line prefix.go:329*/ return t8_
+		/*line prefix.go:314*/ return t8_
 	}
 	t9_ := s_.lo_
-	/*line prefix.go:331*/ t10_ := (t9_ + lo_) + uint64(0)
-	/*line prefix.go:331*/ t11_ := ((t9_ & lo_) | ((t9_ | lo_) &^ t10_)) >> (63)
-	/*line prefix.go:331*/ l2_ := t10_
-	/*line prefix.go:331*/ carry_ := t11_
+	/*line prefix.go:316*/ t10_ := (t9_ + lo_) + uint64(0)
+	/*line prefix.go:316*/ t11_ := ((t9_ & lo_) | ((t9_ | lo_) &^ t10_)) >> (63)
+	/*line prefix.go:316*/ l2_ := t10_
+	/*line prefix.go:316*/ carry_ := t11_
 	t12_ := s_.hi_
-	/*line prefix.go:332*/ t13_ := (t12_ + hi_) + carry_
-	/*line prefix.go:332*/ t14_ := ((t12_ & hi_) | ((t12_ | hi_) &^ t13_)) >> (63)
+	/*line prefix.go:317*/ t13_ := (t12_ + hi_) + carry_
+	/*line prefix.go:317*/ t14_ := ((t12_ & hi_) | ((t12_ | hi_) &^ t13_)) >> (63)
 	_ = t14_
-	/*line prefix.go:332*/ h2_ := t13_
+	/*line prefix.go:317*/ h2_ := t13_
 	t15_ := gpu_int128{hi_: h2_, lo_: l2_}
-	/*line prefix.go:333*/ return t15_
-//line kernels_tandem.go:9258
+	/*line prefix.go:318*/ return t15_
+//line kernels_tandem.go:9200
 }
 
 func gpu_of______(f_ gpu_single, v_ gpu_Value, special_ int64) float32 {
@@ -9262,7 +9204,7 @@ func gpu_of______(f_ gpu_single, v_ gpu_Value, special_ int64) float32 {
 		return gpu_notNumber(f_, special_)
 	}
 	return gpu_round(f_, v_)
-//line kernels_tandem.go:9266
+//line kernels_tandem.go:9208
 }
 
 func gpu_value(s_ gpu_int128, base_ int64) gpu_Value {
@@ -9280,7 +9222,7 @@ func gpu_value(s_ gpu_int128, base_ int64) gpu_Value {
 		return gpu_NewValue(hi_, lo_, base_, true)
 	}
 	return gpu_NewValue(s_.hi_, s_.lo_, base_, false)
-//line kernels_tandem.go:9284
+//line kernels_tandem.go:9226
 }
 
 func gpu_of_______(f_ gpu_double, v_ gpu_Value, special_ int64) float64 {
@@ -9288,12 +9230,12 @@ func gpu_of_______(f_ gpu_double, v_ gpu_Value, special_ int64) float64 {
 		return gpu_notNumber_(f_, special_)
 	}
 	return gpu_round_(f_, v_)
-//line kernels_tandem.go:9292
+//line kernels_tandem.go:9234
 }
 
 func gpu_rowsOf(index_ []int32, order_ []int32, k_ int64) (int32, int64) {
-	/*line prefix.go:259*/ var row_ int32
-	/*line prefix.go:259*/ var end_ int64
+	/*line prefix.go:244*/ var row_ int32
+	/*line prefix.go:244*/ var end_ int64
 	row_ = index_[order_[k_]]
 	if (k_ > int64(0)) && (index_[order_[k_-int64(1)]] == row_) {
 		return row_, k_
@@ -9303,11 +9245,11 @@ func gpu_rowsOf(index_ []int32, order_ []int32, k_ int64) (int32, int64) {
 		end_ = end_ + int64(1)
 	}
 	return row_, end_
-//line kernels_tandem.go:9307
+//line kernels_tandem.go:9249
 }
 
 func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float32 {
-	/*line prefix.go:282*/ t_ := gpu_term(f_, first_)
+	/*line prefix.go:267*/ t_ := gpu_term(f_, first_)
 	special_ := t_.special_
 	r_ := gpu_with_________(gpu_noReach(), t_, int64(64))
 	for i2_ := k_; i2_ < end_; i2_ = i2_ + int64(1) {
@@ -9317,7 +9259,7 @@ func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_
 	}
 	if gpu_fits____(r_, (end_-k_)+int64(1)) {
 		t2_ := gpu_int128{}
-		/*line prefix.go:291*/ s2_ := gpu_plus____(t2_, t_, r_.least_)
+		/*line prefix.go:276*/ s2_ := gpu_plus____(t2_, t_, r_.least_)
 		for i3_ := k_; i3_ < end_; i3_ = i3_ + int64(1) {
 			s2_ = gpu_plus____(s2_, gpu_term(f_, x_.Data_[(int64(order_[i3_])*x_.Stride_)+j_]), r_.least_)
 		}
@@ -9329,12 +9271,12 @@ func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_
 		gpu_addWords(words_, at_, gpu_term(f_, x_.Data_[(int64(order_[i4_])*x_.Stride_)+j_]), int64(-384))
 	}
 	t3_ := gpu_Top_(words_, at_, int64(-384))
-	/*line prefix.go:302*/ return gpu_of______(f_, t3_, special_)
-//line kernels_tandem.go:9334
+	/*line prefix.go:287*/ return gpu_of______(f_, t3_, special_)
+//line kernels_tandem.go:9276
 }
 
 func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float64 {
-	/*line prefix.go:282*/ t_ := gpu_term_(f_, first_)
+	/*line prefix.go:267*/ t_ := gpu_term_(f_, first_)
 	special_ := t_.special_
 	r_ := gpu_with_________(gpu_noReach(), t_, int64(64))
 	for i2_ := k_; i2_ < end_; i2_ = i2_ + int64(1) {
@@ -9344,7 +9286,7 @@ func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, orde
 	}
 	if gpu_fits____(r_, (end_-k_)+int64(1)) {
 		t2_ := gpu_int128{}
-		/*line prefix.go:291*/ s2_ := gpu_plus____(t2_, t_, r_.least_)
+		/*line prefix.go:276*/ s2_ := gpu_plus____(t2_, t_, r_.least_)
 		for i3_ := k_; i3_ < end_; i3_ = i3_ + int64(1) {
 			s2_ = gpu_plus____(s2_, gpu_term_(f_, x_.Data_[(int64(order_[i3_])*x_.Stride_)+j_]), r_.least_)
 		}
@@ -9356,17 +9298,17 @@ func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, orde
 		gpu_addWords(words_, at_, gpu_term_(f_, x_.Data_[(int64(order_[i4_])*x_.Stride_)+j_]), int64(-2176))
 	}
 	t3_ := gpu_Top_(words_, at_, int64(-2176))
-	/*line prefix.go:302*/ return gpu_of_______(f_, t3_, special_)
-//line kernels_tandem.go:9361
+	/*line prefix.go:287*/ return gpu_of_______(f_, t3_, special_)
+//line kernels_tandem.go:9303
 }
 
 func gpu_gathered__(f_ gpu_integer, first_ int32, x_ gpu_Matrix__, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) int32 {
-	/*line prefix.go:276*/ s_ := int64(first_)
+	/*line prefix.go:261*/ s_ := int64(first_)
 	for i_ := k_; i_ < end_; i_ = i_ + int64(1) {
 		s_ = s_ + int64(x_.Data_[(int64(order_[i_])*x_.Stride_)+j_])
 	}
 	return int32(s_)
-//line kernels_tandem.go:9370
+//line kernels_tandem.go:9312
 }
 
 func gpu_factors(p_ gpu_plain, x_ float32, y_ float32, shift_ float32, mask_ int64) (float64, float64) {
@@ -9375,7 +9317,7 @@ func gpu_factors(p_ gpu_plain, x_ float32, y_ float32, shift_ float32, mask_ int
 	/*line format.go:63*/ var v_ float64
 	_ = v_
 	/*line format.go:67*/ return math.Float64frombits(math.Float64bits(float64(x_)) & uint64(mask_)), float64(1)
-//line kernels_tandem.go:9379
+//line kernels_tandem.go:9321
 }
 
 func gpu_twoSum(a_ float64, b_ float64) (float64, float64) {
@@ -9385,7 +9327,7 @@ func gpu_twoSum(a_ float64, b_ float64) (float64, float64) {
 	/*line guess.go:26*/ sum_ = a_ + b_
 	part_ := sum_ - a_
 	return sum_, (a_ - (sum_ - part_)) + (b_ - part_)
-//line kernels_tandem.go:9389
+//line kernels_tandem.go:9331
 }
 
 func gpu_over(g_ gpu_guess, d_ float64) gpu_guess {
@@ -9398,7 +9340,7 @@ func gpu_over(g_ gpu_guess, d_ float64) gpu_guess {
 	}
 	t3_ := gpu_guess{sum_: q_, rest_: lo_, off_: off_}
 	/*line guess.go:67*/ return t3_
-//line kernels_tandem.go:9402
+//line kernels_tandem.go:9344
 }
 
 func gpu_root(g_ gpu_guess) gpu_guess {
@@ -9406,14 +9348,14 @@ func gpu_root(g_ gpu_guess) gpu_guess {
 	lo_ := (math.FMA(-q_, q_, g_.sum_) + g_.rest_) / float64(float64(2)*q_)
 	t_ := gpu_guess{sum_: q_, rest_: lo_, off_: (g_.off_ / q_) + float64(math.Abs(lo_)*float64(8.881784197001252e-16))}
 	/*line guess.go:74*/ return t_
-//line kernels_tandem.go:9410
+//line kernels_tandem.go:9352
 }
 
 func gpu_extract(top_ int64) gpu_extraction {
 	/*line block.go:149*/ a_, b_, c_, d_ := gpu_magicFor(top_)
 	t5_ := gpu_extraction{a_: a_, b_: b_, c_: c_, d_: d_, w_: gpu_nowhere()}
 	/*line block.go:150*/ return t5_
-//line kernels_tandem.go:9417
+//line kernels_tandem.go:9359
 }
 
 func gpu_extractLanes(f_ gpu_single, p_ gpu_plain, b_ gpu_block, e_ gpu_extraction, i_ int64, j_ int64, di_ int64, dj_ int64) gpu_extraction {
@@ -9440,7 +9382,7 @@ func gpu_extractLanes(f_ gpu_single, p_ gpu_plain, b_ gpu_block, e_ gpu_extracti
 		/*line along.go:222*/ j_ = t12_
 	}
 	/*line along.go:226*/ return e_
-//line kernels_tandem.go:9444
+//line kernels_tandem.go:9386
 }
 
 func gpu_with__________(f_ gpu_single, p_ gpu_plain, e_ gpu_extraction, x_ float32, y_ float32, shift_ float32, mask_ int64, alone_ bool) gpu_extraction {
@@ -9456,12 +9398,12 @@ func gpu_with__________(f_ gpu_single, p_ gpu_plain, e_ gpu_extraction, x_ float
 	}
 	e_.a_ = z_
 	/*line block.go:179*/ return e_
-//line kernels_tandem.go:9460
+//line kernels_tandem.go:9402
 }
 
 func gpu_windowOf(f_ gpu_single, p_ gpu_plain, e_ gpu_extraction) gpu_window {
 	/*line block.go:185*/ return gpu_asDouble(e_.w_)
-//line kernels_tandem.go:9465
+//line kernels_tandem.go:9407
 }
 
 func gpu_magicFor(top_ int64) (float64, float64, float64, float64) {
@@ -9475,29 +9417,29 @@ func gpu_magicFor(top_ int64) (float64, float64, float64, float64) {
 	_ = d_
 //line block.go:135
 	return gpu_magic((top_ + int64(6)) + int64(2)), gpu_magic((top_ + int64(12)) - int64(50)), gpu_magic(((top_ + int64(6)) + int64(2)) - int64(54)), gpu_magic(((top_ + int64(12)) - int64(50)) - int64(54))
-//line kernels_tandem.go:9479
+//line kernels_tandem.go:9421
 }
 
 func gpu_unitsAbove(x_ float64, magic_ float64) int64 {
 	/*line block.go:197*/ return int64((math.Float64bits(x_) - math.Float64bits(magic_)))
-//line kernels_tandem.go:9484
+//line kernels_tandem.go:9426
 }
 
 func gpu_addInt(words_ []int64, at_ int64, v_ int64) {
 	/*line block.go:223*/ gpu_Add(words_, at_, uint64(max(v_, -v_)), v_ < int64(0))
-//line kernels_tandem.go:9489
+//line kernels_tandem.go:9431
 }
 
 func gpu_fitting(f_ gpu_single, p_ gpu_plain, b_ gpu_block, x_ float32, y_ float32, top_ int64) bool {
 //line along.go:232
 	return (top_ != int64(0)) && gpu_fits(f_, p_, gpu_windowOf(f_, p_, gpu_with__________(f_, p_, gpu_extract(int64(1026)), x_, y_, b_.shift_, b_.mask_, false)), top_, false)
-//line kernels_tandem.go:9495
+//line kernels_tandem.go:9437
 }
 
 func gpu_addTerm____(f_ gpu_single, p_ gpu_plain, words_ []int64, x_ float32, y_ float32, shift_ float32, mask_ int64) {
 	/*line format.go:73*/ u_, v_ := gpu_factors(p_, x_, y_, shift_, mask_)
 	/*line format.go:77*/ gpu_addNumber__(f_, words_, float64(u_*v_))
-//line kernels_tandem.go:9501
+//line kernels_tandem.go:9443
 }
 
 func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
@@ -9529,7 +9471,7 @@ func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
 		}
 	}
 	return gpu_become(v_, qhi_, qlo_, ((v_.Exp_+int64(128))-known_)-int64(120), ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:9533
+//line kernels_tandem.go:9475
 }
 
 func gpu_Root(v_ gpu_Value, precision_ int64) gpu_Value {
@@ -9563,7 +9505,7 @@ func gpu_Root(v_ gpu_Value, precision_ int64) gpu_Value {
 		}
 	}
 	return gpu_become(v_, uint64(0), root_, ((v_.Exp_/int64(2))+int64(64))-n_, ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:9567
+//line kernels_tandem.go:9509
 }
 
 func gpu_notNumber(f_ gpu_single, special_ int64) float32 {
@@ -9577,12 +9519,12 @@ func gpu_notNumber(f_ gpu_single, special_ int64) float32 {
 		}
 	}
 	/*line format.go:135*/ return inf_ - inf_
-//line kernels_tandem.go:9581
+//line kernels_tandem.go:9523
 }
 
 func gpu_round(t_ gpu_single, v_ gpu_Value) float32 {
 	/*line format.go:28*/ return math.Float32frombits(gpu_Bits32(v_))
-//line kernels_tandem.go:9586
+//line kernels_tandem.go:9528
 }
 
 func gpu_joined(a_ int64, b_ int64) gpu_int128 {
@@ -9594,7 +9536,7 @@ func gpu_joined(a_ int64, b_ int64) gpu_int128 {
 	/*line block.go:236*/ carry_ := t4_
 	t5_ := gpu_int128{hi_: (uint64((a_ >> (18))) + uint64((b_ >> (63)))) + carry_, lo_: lo_}
 	/*line block.go:237*/ return t5_
-//line kernels_tandem.go:9598
+//line kernels_tandem.go:9540
 }
 
 func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -9632,7 +9574,7 @@ func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		v_.Rest_ = w_[at_.At_+(i_*at_.Step_)] != int64(0)
 	}
 	return v_
-//line kernels_tandem.go:9636
+//line kernels_tandem.go:9578
 }
 
 func gpu_extractLanes_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, e_ gpu_extraction, i_ int64, j_ int64, di_ int64, dj_ int64) gpu_extraction {
@@ -9659,7 +9601,7 @@ func gpu_extractLanes_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, e_ gpu_extrac
 		/*line along.go:222*/ j_ = t12_
 	}
 	/*line along.go:226*/ return e_
-//line kernels_tandem.go:9663
+//line kernels_tandem.go:9605
 }
 
 func gpu_elementsAt__(p_ gpu_plain, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
@@ -9669,7 +9611,7 @@ func gpu_elementsAt__(p_ gpu_plain, b_ gpu_block_, i_ int64, j_ int64) (float64,
 	/*line along.go:171*/ x_ = t_
 	/*line along.go:171*/ y_ = float64(0)
 	/*line along.go:175*/ return x_, y_
-//line kernels_tandem.go:9673
+//line kernels_tandem.go:9615
 }
 
 func gpu_with___________(f_ gpu_double, p_ gpu_plain, e_ gpu_extraction, x_ float64, y_ float64, shift_ float64, mask_ int64, alone_ bool) gpu_extraction {
@@ -9685,24 +9627,24 @@ func gpu_with___________(f_ gpu_double, p_ gpu_plain, e_ gpu_extraction, x_ floa
 	}
 	e_.a_ = z_
 	/*line block.go:179*/ return e_
-//line kernels_tandem.go:9689
+//line kernels_tandem.go:9631
 }
 
 func gpu_windowOf_(f_ gpu_double, p_ gpu_plain, e_ gpu_extraction) gpu_window {
 	/*line block.go:187*/ return e_.w_
-//line kernels_tandem.go:9694
+//line kernels_tandem.go:9636
 }
 
 func gpu_fitting_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, x_ float64, y_ float64, top_ int64) bool {
 //line along.go:232
 	return (top_ != int64(0)) && gpu_fits_(f_, p_, gpu_windowOf_(f_, p_, gpu_with___________(f_, p_, gpu_extract(int64(1026)), x_, y_, b_.shift_, b_.mask_, false)), top_, false)
-//line kernels_tandem.go:9700
+//line kernels_tandem.go:9642
 }
 
 func gpu_addTerm_____(f_ gpu_double, p_ gpu_plain, words_ []int64, x_ float64, y_ float64, shift_ float64, mask_ int64) {
 	/*line format.go:73*/ u_, v_ := gpu_factors__(p_, x_, y_, shift_, mask_)
 	/*line format.go:77*/ gpu_addNumber___(f_, words_, float64(u_*v_))
-//line kernels_tandem.go:9706
+//line kernels_tandem.go:9648
 }
 
 func gpu_notNumber_(f_ gpu_double, special_ int64) float64 {
@@ -9716,12 +9658,12 @@ func gpu_notNumber_(f_ gpu_double, special_ int64) float64 {
 		}
 	}
 	/*line format.go:135*/ return inf_ - inf_
-//line kernels_tandem.go:9720
+//line kernels_tandem.go:9662
 }
 
 func gpu_round_(t_ gpu_double, v_ gpu_Value) float64 {
 	/*line format.go:33*/ return math.Float64frombits(gpu_Bits64(v_))
-//line kernels_tandem.go:9725
+//line kernels_tandem.go:9667
 }
 
 func gpu_factors_(p_ gpu_product, x_ float32, y_ float32, shift_ float32, mask_ int64) (float64, float64) {
@@ -9730,7 +9672,7 @@ func gpu_factors_(p_ gpu_product, x_ float32, y_ float32, shift_ float32, mask_ 
 	/*line format.go:63*/ var v_ float64
 	_ = v_
 	return float64((x_ - shift_)), float64((y_ - shift_))
-//line kernels_tandem.go:9734
+//line kernels_tandem.go:9676
 }
 
 func gpu_extractLanes__(f_ gpu_single, p_ gpu_product, b_ gpu_block, e_ gpu_extraction, i_ int64, j_ int64, di_ int64, dj_ int64) gpu_extraction {
@@ -9757,7 +9699,7 @@ func gpu_extractLanes__(f_ gpu_single, p_ gpu_product, b_ gpu_block, e_ gpu_extr
 		/*line along.go:222*/ j_ = t12_
 	}
 	/*line along.go:226*/ return e_
-//line kernels_tandem.go:9761
+//line kernels_tandem.go:9703
 }
 
 func gpu_with____________(f_ gpu_single, p_ gpu_product, e_ gpu_extraction, x_ float32, y_ float32, shift_ float32, mask_ int64, alone_ bool) gpu_extraction {
@@ -9774,24 +9716,24 @@ func gpu_with____________(f_ gpu_single, p_ gpu_product, e_ gpu_extraction, x_ f
 	}
 	e_.a_ = z_
 	/*line block.go:179*/ return e_
-//line kernels_tandem.go:9778
+//line kernels_tandem.go:9720
 }
 
 func gpu_windowOf__(f_ gpu_single, p_ gpu_product, e_ gpu_extraction) gpu_window {
 	/*line block.go:187*/ return e_.w_
-//line kernels_tandem.go:9783
+//line kernels_tandem.go:9725
 }
 
 func gpu_fitting__(f_ gpu_single, p_ gpu_product, b_ gpu_block, x_ float32, y_ float32, top_ int64) bool {
 //line along.go:232
 	return (top_ != int64(0)) && gpu_fits__(f_, p_, gpu_windowOf__(f_, p_, gpu_with____________(f_, p_, gpu_extract(int64(1026)), x_, y_, b_.shift_, b_.mask_, false)), top_, false)
-//line kernels_tandem.go:9789
+//line kernels_tandem.go:9731
 }
 
 func gpu_addTerm______(f_ gpu_single, p_ gpu_product, words_ []int64, x_ float32, y_ float32, shift_ float32, mask_ int64) {
 	/*line format.go:73*/ u_, v_ := gpu_factors_(p_, x_, y_, shift_, mask_)
 	/*line format.go:77*/ gpu_addNumber__(f_, words_, float64(u_*v_))
-//line kernels_tandem.go:9795
+//line kernels_tandem.go:9737
 }
 
 func gpu_extractLanes___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, e_ gpu_extraction, i_ int64, j_ int64, di_ int64, dj_ int64) gpu_extraction {
@@ -9818,7 +9760,7 @@ func gpu_extractLanes___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, e_ gpu_ex
 		/*line along.go:222*/ j_ = t12_
 	}
 	/*line along.go:226*/ return e_
-//line kernels_tandem.go:9822
+//line kernels_tandem.go:9764
 }
 
 func gpu_elementsAt___(p_ gpu_product, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
@@ -9829,7 +9771,7 @@ func gpu_elementsAt___(p_ gpu_product, b_ gpu_block_, i_ int64, j_ int64) (float
 	/*line along.go:171*/ y_ = float64(0)
 	/*line along.go:173*/ y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
 	/*line along.go:175*/ return x_, y_
-//line kernels_tandem.go:9833
+//line kernels_tandem.go:9775
 }
 
 func gpu_with_____________(f_ gpu_double, p_ gpu_product, e_ gpu_extraction, x_ float64, y_ float64, shift_ float64, mask_ int64, alone_ bool) gpu_extraction {
@@ -9850,29 +9792,29 @@ func gpu_with_____________(f_ gpu_double, p_ gpu_product, e_ gpu_extraction, x_ 
 	e_.d_ = e_.d_ + (t3_ - (z_ - e_.c_))
 	e_.c_ = z_
 	/*line block.go:179*/ return e_
-//line kernels_tandem.go:9854
+//line kernels_tandem.go:9796
 }
 
 func gpu_windowOf___(f_ gpu_double, p_ gpu_product, e_ gpu_extraction) gpu_window {
 	/*line block.go:187*/ return e_.w_
-//line kernels_tandem.go:9859
+//line kernels_tandem.go:9801
 }
 
 func gpu_fitting___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, x_ float64, y_ float64, top_ int64) bool {
 //line along.go:232
 	return (top_ != int64(0)) && gpu_fits___(f_, p_, gpu_windowOf___(f_, p_, gpu_with_____________(f_, p_, gpu_extract(int64(1026)), x_, y_, b_.shift_, b_.mask_, false)), top_, false)
-//line kernels_tandem.go:9865
+//line kernels_tandem.go:9807
 }
 
 func gpu_addTerm_______(f_ gpu_double, p_ gpu_product, words_ []int64, x_ float64, y_ float64, shift_ float64, mask_ int64) {
 	/*line format.go:73*/ u_, v_ := gpu_factors___(p_, x_, y_, shift_, mask_)
 	/*line format.go:75*/ gpu_addProduct_(f_, words_, u_, v_)
-//line kernels_tandem.go:9871
+//line kernels_tandem.go:9813
 }
 
 func gpu_addInt_(words_ []int64, at_ int64, v_ int64) {
 	/*line block.go:223*/ gpu_Add_(words_, at_, uint64(max(v_, -v_)), v_ < int64(0))
-//line kernels_tandem.go:9876
+//line kernels_tandem.go:9818
 }
 
 func gpu_addNumber(f_ gpu_single, words_ []int64, x_ float64) {
@@ -9882,7 +9824,7 @@ func gpu_addNumber(f_ gpu_single, words_ []int64, x_ float64) {
 	} else {
 		words_[24] = words_[24] | gpu_Special(x_)
 	}
-//line kernels_tandem.go:9886
+//line kernels_tandem.go:9828
 }
 
 func gpu_Top_(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -9920,7 +9862,7 @@ func gpu_Top_(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		v_.Rest_ = w_[at_.At_+(i_*at_.Step_)] != int64(0)
 	}
 	return v_
-//line kernels_tandem.go:9924
+//line kernels_tandem.go:9866
 }
 
 func gpu_plus_____(f_ gpu_double, p_ gpu_plain, g_ gpu_guess, x_ float64, y_ float64, shift_ float64, mask_ int64, quick_ bool) gpu_guess {
@@ -9937,7 +9879,7 @@ func gpu_plus_____(f_ gpu_double, p_ gpu_plain, g_ gpu_guess, x_ float64, y_ flo
 	/*line guess.go:46*/ err_ = t9_
 	g_.off_ = g_.off_ + math.Abs(err_)
 	/*line guess.go:55*/ return g_
-//line kernels_tandem.go:9941
+//line kernels_tandem.go:9883
 }
 
 func gpu_factors__(p_ gpu_plain, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
@@ -9946,7 +9888,7 @@ func gpu_factors__(p_ gpu_plain, x_ float64, y_ float64, shift_ float64, mask_ i
 	/*line format.go:63*/ var v_ float64
 	_ = v_
 	/*line format.go:67*/ return math.Float64frombits(math.Float64bits(x_) & uint64(mask_)), float64(1)
-//line kernels_tandem.go:9950
+//line kernels_tandem.go:9892
 }
 
 func gpu_addNumber_(f_ gpu_double, words_ []int64, x_ float64) {
@@ -9956,7 +9898,7 @@ func gpu_addNumber_(f_ gpu_double, words_ []int64, x_ float64) {
 	} else {
 		words_[136] = words_[136] | gpu_Special(x_)
 	}
-//line kernels_tandem.go:9960
+//line kernels_tandem.go:9902
 }
 
 func gpu_plus______(f_ gpu_double, p_ gpu_product, g_ gpu_guess, x_ float64, y_ float64, shift_ float64, mask_ int64, quick_ bool) gpu_guess {
@@ -9981,7 +9923,7 @@ func gpu_plus______(f_ gpu_double, p_ gpu_product, g_ gpu_guess, x_ float64, y_ 
 		g_.off_ = math.Float64frombits(uint64(9218868437227405312))
 	}
 	/*line guess.go:55*/ return g_
-//line kernels_tandem.go:9985
+//line kernels_tandem.go:9927
 }
 
 func gpu_factors___(p_ gpu_product, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
@@ -9990,7 +9932,7 @@ func gpu_factors___(p_ gpu_product, x_ float64, y_ float64, shift_ float64, mask
 	/*line format.go:63*/ var v_ float64
 	_ = v_
 	return x_ - shift_, y_ - shift_
-//line kernels_tandem.go:9994
+//line kernels_tandem.go:9936
 }
 
 func gpu_addProduct(f_ gpu_double, words_ []int64, x_ float64, y_ float64) {
@@ -10007,7 +9949,7 @@ func gpu_addProduct(f_ gpu_double, words_ []int64, x_ float64, y_ float64) {
 	} else {
 		words_[136] = words_[136] | gpu_Special(float64(x_*y_))
 	}
-//line kernels_tandem.go:10011
+//line kernels_tandem.go:9953
 }
 
 func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
@@ -10018,7 +9960,7 @@ func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
 		m_ = -m_
 	}
 	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
-//line kernels_tandem.go:10022
+//line kernels_tandem.go:9964
 }
 
 func gpu_Split32(b_ uint32) (uint64, int64, bool) {
@@ -10030,22 +9972,22 @@ func gpu_Split32(b_ uint32) (uint64, int64, bool) {
 	_ = finite_
 	/*line ../../../internal/superacc/value.go:202*/ t_, t2_, t3_ := gpu_split(uint64(b_), int64(24), uint64(255))
 	/*line ../../../internal/superacc/value.go:202*/ return t_, t2_, t3_
-//line kernels_tandem.go:10034
+//line kernels_tandem.go:9976
 }
 
 func gpu_newWide(x_ float32, m_ uint64, exp_ int64, finite_ bool, neg_ bool) gpu_wide {
-	/*line prefix.go:315*/ t_ := gpu_wide{m_: m_, exp_: exp_, neg_: neg_}
+	/*line prefix.go:300*/ t_ := gpu_wide{m_: m_, exp_: exp_, neg_: neg_}
 	if !finite_ {
 		t_.special_ = gpu_Special_(x_)
 	}
 	return t_
-//line kernels_tandem.go:10043
+//line kernels_tandem.go:9985
 }
 
 func gpu_key32(x_ float32) int32 {
 	/*line fold.go:78*/ b_ := int32(math.Float32bits(x_))
 	return b_ ^ ((b_ >> (31)) & int32(2147483647))
-//line kernels_tandem.go:10049
+//line kernels_tandem.go:9991
 }
 
 func gpu_chosen(s_ gpu_state, order_ int64) int64 {
@@ -10058,13 +10000,13 @@ func gpu_chosen(s_ gpu_state, order_ int64) int64 {
 		}
 	}
 	/*line fold.go:291*/ return s_.a_
-//line kernels_tandem.go:10062
+//line kernels_tandem.go:10004
 }
 
 func gpu_key64(x_ float64) int64 {
 	/*line fold.go:83*/ b_ := int64(math.Float64bits(x_))
 	return b_ ^ ((b_ >> (63)) & int64(9223372036854775807))
-//line kernels_tandem.go:10068
+//line kernels_tandem.go:10010
 }
 
 func gpu_above(s_ gpu_ends, k_ int32, index_ int32) gpu_ends {
@@ -10072,7 +10014,7 @@ func gpu_above(s_ gpu_ends, k_ int32, index_ int32) gpu_ends {
 	found_ := (((more_ | (-more_)) >> (31)) >> (31)) >> (1)
 	t_ := gpu_ends{a_: s_.a_ ^ more_, b_: s_.b_ ^ ((s_.b_ ^ index_) & found_)}
 	/*line fold.go:133*/ return t_
-//line kernels_tandem.go:10076
+//line kernels_tandem.go:10018
 }
 
 func gpu_above_(s_ gpu_ends_, k_ int64, index_ int64) gpu_ends_ {
@@ -10080,7 +10022,7 @@ func gpu_above_(s_ gpu_ends_, k_ int64, index_ int64) gpu_ends_ {
 	found_ := (((more_ | (-more_)) >> (31)) >> (31)) >> (1)
 	t_ := gpu_ends_{a_: s_.a_ ^ more_, b_: s_.b_ ^ ((s_.b_ ^ index_) & found_)}
 	/*line fold.go:133*/ return t_
-//line kernels_tandem.go:10084
+//line kernels_tandem.go:10026
 }
 
 func gpu_added(s_ gpu_int128, t_ gpu_int128) gpu_int128 {
@@ -10092,7 +10034,7 @@ func gpu_added(s_ gpu_int128, t_ gpu_int128) gpu_int128 {
 	/*line int128.go:13*/ carry_ := t5_
 	t6_ := gpu_int128{hi_: (s_.hi_ + t_.hi_) + carry_, lo_: lo_}
 	/*line int128.go:14*/ return t6_
-//line kernels_tandem.go:10096
+//line kernels_tandem.go:10038
 }
 
 func gpu_NewValue(hi_ uint64, lo_ uint64, exp_ int64, neg_ bool) gpu_Value {
@@ -10102,7 +10044,7 @@ func gpu_NewValue(hi_ uint64, lo_ uint64, exp_ int64, neg_ bool) gpu_Value {
 	}
 	t2_ := gpu_Value{Neg_: neg_}
 	/*line ../../../internal/superacc/value.go:19*/ return gpu_become(t2_, hi_, lo_, exp_, false)
-//line kernels_tandem.go:10106
+//line kernels_tandem.go:10048
 }
 
 func gpu_Add(w_ []int64, p_ int64, m_ uint64, neg_ bool) {
@@ -10116,7 +10058,7 @@ func gpu_Add(w_ []int64, p_ int64, m_ uint64, neg_ bool) {
 	w_[k_] = w_[k_] + ((int64(((m_ << (s_)) & uint64(4294967295))) ^ sign_) - sign_)
 	w_[k_+int64(1)] = w_[k_+int64(1)] + ((int64((top_ & uint64(4294967295))) ^ sign_) - sign_)
 	w_[k_+int64(2)] = w_[k_+int64(2)] + ((int64((top_ >> (32))) ^ sign_) - sign_)
-//line kernels_tandem.go:10120
+//line kernels_tandem.go:10062
 }
 
 func gpu_Split64(b_ uint64) (uint64, int64, bool) {
@@ -10128,16 +10070,16 @@ func gpu_Split64(b_ uint64) (uint64, int64, bool) {
 	_ = finite_
 	/*line ../../../internal/superacc/value.go:199*/ t_, t2_, t3_ := gpu_split(b_, int64(53), uint64(2047))
 	/*line ../../../internal/superacc/value.go:199*/ return t_, t2_, t3_
-//line kernels_tandem.go:10132
+//line kernels_tandem.go:10074
 }
 
 func gpu_newWide_(x_ float64, m_ uint64, exp_ int64, finite_ bool, neg_ bool) gpu_wide {
-	/*line prefix.go:315*/ t_ := gpu_wide{m_: m_, exp_: exp_, neg_: neg_}
+	/*line prefix.go:300*/ t_ := gpu_wide{m_: m_, exp_: exp_, neg_: neg_}
 	if !finite_ {
 		t_.special_ = gpu_Special(x_)
 	}
 	return t_
-//line kernels_tandem.go:10141
+//line kernels_tandem.go:10083
 }
 
 func gpu_asDouble(w_ gpu_window) gpu_window {
@@ -10152,12 +10094,12 @@ func gpu_asDouble(w_ gpu_window) gpu_window {
 	/*line block.go:68*/ lo_ := max((w_.lo_+uint32(1))>>(3), uint32(1048576))
 	t2_ := gpu_window{hi_: ((w_.hi_ >> (3)) + uint32(1)) + uint32(939524096), lo_: (lo_ + uint32(939524096)) - uint32(1)}
 	/*line block.go:69*/ return t2_
-//line kernels_tandem.go:10156
+//line kernels_tandem.go:10098
 }
 
 func gpu_magic(field_ int64) float64 {
 	/*line block.go:139*/ return math.Float64frombits((uint64(field_) << (52)) | uint64(2251799813685248))
-//line kernels_tandem.go:10161
+//line kernels_tandem.go:10103
 }
 
 func gpu_addNumber__(f_ gpu_single, words_ []int64, x_ float64) {
@@ -10167,7 +10109,7 @@ func gpu_addNumber__(f_ gpu_single, words_ []int64, x_ float64) {
 	} else {
 		words_[24] = words_[24] | gpu_Special(x_)
 	}
-//line kernels_tandem.go:10171
+//line kernels_tandem.go:10113
 }
 
 func gpu_overShort(v_ gpu_Value, n_ uint64) gpu_Value {
@@ -10188,7 +10130,7 @@ func gpu_overShort(v_ gpu_Value, n_ uint64) gpu_Value {
 	up_ := uint64(int64(bits.LeadingZeros64(hi_)))
 	t11_ := gpu_Value{Hi_: (hi_ << (up_)) | (lo_ >> (uint64(64) - up_)), Lo_: (lo_ << (up_)) | ((q0_ << (up_)) >> (32)), Exp_: v_.Exp_ - int64(up_), Neg_: v_.Neg_, Rest_: v_.Rest_ || ((rem_ | (q0_ << (uint64(32) + up_))) != uint64(0))}
 	/*line ../../../internal/superacc/value.go:100*/ return t11_
-//line kernels_tandem.go:10192
+//line kernels_tandem.go:10134
 }
 
 func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gpu_Value {
@@ -10202,17 +10144,17 @@ func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gp
 	z_ := int64(bits.LeadingZeros64(hi_))
 	t3_ := gpu_Value{Hi_: (hi_ << (uint64(z_))) | (lo_ >> (uint64((int64(64) - z_)))), Lo_: lo_ << (uint64(z_)), Exp_: exp_ - z_, Neg_: v_.Neg_, Rest_: v_.Rest_ || rest_}
 	/*line ../../../internal/superacc/value.go:162*/ return t3_
-//line kernels_tandem.go:10206
+//line kernels_tandem.go:10148
 }
 
 func gpu_inf(t_ gpu_single) float32 {
 	/*line format.go:29*/ return math.Float32frombits(uint32(2139095040))
-//line kernels_tandem.go:10211
+//line kernels_tandem.go:10153
 }
 
 func gpu_Bits32(v_ gpu_Value) uint32 {
 	/*line ../../../internal/superacc/value.go:169*/ return uint32(gpu_round__(v_, int64(24), uint64(255)))
-//line kernels_tandem.go:10216
+//line kernels_tandem.go:10158
 }
 
 func gpu_digit(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
@@ -10220,13 +10162,13 @@ func gpu_digit(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
 		return uint64(0)
 	}
 	return uint64(w_[at_.At_+(k_*at_.Step_)])
-//line kernels_tandem.go:10224
+//line kernels_tandem.go:10166
 }
 
 func gpu_upper(f_ gpu_double, p_ gpu_plain, t_ float64, u_ float64, v_ float64) uint32 {
 	/*line block.go:47*/ m_ := math.Float64bits(t_) &^ uint64(9223372036854775808)
 	/*line block.go:56*/ return uint32((((m_ + uint64(4294967296)) - uint64(1)) >> (32)))
-//line kernels_tandem.go:10230
+//line kernels_tandem.go:10172
 }
 
 func gpu_addNumber___(f_ gpu_double, words_ []int64, x_ float64) {
@@ -10236,23 +10178,23 @@ func gpu_addNumber___(f_ gpu_double, words_ []int64, x_ float64) {
 	} else {
 		words_[136] = words_[136] | gpu_Special(x_)
 	}
-//line kernels_tandem.go:10240
+//line kernels_tandem.go:10182
 }
 
 func gpu_inf_(t_ gpu_double) float64 {
 	/*line format.go:34*/ return math.Float64frombits(uint64(9218868437227405312))
-//line kernels_tandem.go:10245
+//line kernels_tandem.go:10187
 }
 
 func gpu_Bits64(v_ gpu_Value) uint64 {
 	/*line ../../../internal/superacc/value.go:166*/ return gpu_round__(v_, int64(53), uint64(2047))
-//line kernels_tandem.go:10250
+//line kernels_tandem.go:10192
 }
 
 func gpu_upper_(f_ gpu_single, p_ gpu_product, t_ float64, u_ float64, v_ float64) uint32 {
 	/*line block.go:47*/ m_ := math.Float64bits(t_) &^ uint64(9223372036854775808)
 	/*line block.go:49*/ return uint32((m_ >> (32)))
-//line kernels_tandem.go:10256
+//line kernels_tandem.go:10198
 }
 
 func gpu_upper__(f_ gpu_double, p_ gpu_product, t_ float64, u_ float64, v_ float64) uint32 {
@@ -10261,7 +10203,7 @@ func gpu_upper__(f_ gpu_double, p_ gpu_product, t_ float64, u_ float64, v_ float
 		m_ = uint64(1)
 	}
 	/*line block.go:56*/ return uint32((((m_ + uint64(4294967296)) - uint64(1)) >> (32)))
-//line kernels_tandem.go:10265
+//line kernels_tandem.go:10207
 }
 
 func gpu_addProduct_(f_ gpu_double, words_ []int64, x_ float64, y_ float64) {
@@ -10278,7 +10220,7 @@ func gpu_addProduct_(f_ gpu_double, words_ []int64, x_ float64, y_ float64) {
 	} else {
 		words_[136] = words_[136] | gpu_Special(float64(x_*y_))
 	}
-//line kernels_tandem.go:10282
+//line kernels_tandem.go:10224
 }
 
 func gpu_Add_(w_ []int64, p_ int64, m_ uint64, neg_ bool) {
@@ -10292,7 +10234,7 @@ func gpu_Add_(w_ []int64, p_ int64, m_ uint64, neg_ bool) {
 	w_[k_] = w_[k_] + ((int64(((m_ << (s_)) & uint64(4294967295))) ^ sign_) - sign_)
 	w_[k_+int64(1)] = w_[k_+int64(1)] + ((int64((top_ & uint64(4294967295))) ^ sign_) - sign_)
 	w_[k_+int64(2)] = w_[k_+int64(2)] + ((int64((top_ >> (32))) ^ sign_) - sign_)
-//line kernels_tandem.go:10296
+//line kernels_tandem.go:10238
 }
 
 func gpu_Special(x_ float64) int64 {
@@ -10304,7 +10246,7 @@ func gpu_Special(x_ float64) int64 {
 		}
 	}
 	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:10308
+//line kernels_tandem.go:10250
 }
 
 func gpu_digit_(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
@@ -10312,7 +10254,7 @@ func gpu_digit_(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
 		return uint64(0)
 	}
 	return uint64(w_[at_.At_+(k_*at_.Step_)])
-//line kernels_tandem.go:10316
+//line kernels_tandem.go:10258
 }
 
 func gpu_split(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool) {
@@ -10329,7 +10271,7 @@ func gpu_split(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool) {
 	/*line ../../../internal/superacc/value.go:206*/ field_ := t2_
 	normal_ := min(field_, uint64(1))
 	return m_ | (normal_ << (uint64((precision_ - int64(1))))), gpu_lowest(precision_, inf_) + int64((field_ - normal_)), field_ != inf_
-//line kernels_tandem.go:10333
+//line kernels_tandem.go:10275
 }
 
 func gpu_Special_(x_ float32) int64 {
@@ -10341,7 +10283,7 @@ func gpu_Special_(x_ float32) int64 {
 		}
 	}
 	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:10345
+//line kernels_tandem.go:10287
 }
 
 func gpu_divide(r_ gpu_reciprocal, u1_ uint64, u0_ uint64) (uint64, uint64) {
@@ -10359,7 +10301,7 @@ func gpu_divide(r_ gpu_reciprocal, u1_ uint64, u0_ uint64) (uint64, uint64) {
 		rem_ = rem_ - r_.d_
 	}
 	return quotient_ & uint64(4294967295), rem_
-//line kernels_tandem.go:10363
+//line kernels_tandem.go:10305
 }
 
 func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
@@ -10383,10 +10325,10 @@ func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
 		keep_ = keep_ | ((inf_ + uint64(1)) << (uint64((precision_ - int64(1)))))
 	}
 	return keep_
-//line kernels_tandem.go:10387
+//line kernels_tandem.go:10329
 }
 
 func gpu_lowest(precision_ int64, inf_ uint64) int64 {
 	/*line ../../../internal/superacc/value.go:196*/ return (int64(2) - precision_) - int64((inf_ >> (1)))
-//line kernels_tandem.go:10392
+//line kernels_tandem.go:10334
 }

@@ -113,26 +113,11 @@ func Totals[T float32 | float64 | int32, F number[T]](it gpu.Item, f F, x gpu.Ma
 }
 
 // Offsets makes of the sums of blocks, which have so many words, those of what is before each in
-// its row.
+// its row: a group of maxLanes at most takes a word of a row, and each of its work-items a run of
+// blocks.
 //
 //tandem:kernel
 func Offsets(it gpu.Item, sums []int64, rows, blocks, words int) {
-	n := rows * blocks
-	for o := it.Global(0); o < rows*(words+1); o += it.GlobalSize(0) {
-		at, marks, before := o/rows*n+o%rows*blocks, o/rows == words, int64(0)
-		for b := range blocks {
-			v := sums[at+b]
-			sums[at+b] = before
-			before = merged(before, v, marks)
-		}
-	}
-}
-
-// LongOffsets is [Offsets] of many blocks: a group of maxLanes at most takes a word of a row, and
-// each of its work-items a run of blocks.
-//
-//tandem:kernel
-func LongOffsets(it gpu.Item, sums []int64, rows, blocks, words int) {
 	runs := gpu.Local[[maxLanes]int64](it) // their sums
 	l, run := it.Local(0), (blocks+it.LocalSize(0)-1)/it.LocalSize(0)
 	for o := it.Group(0); o < rows*(words+1); o += it.Groups(0) {

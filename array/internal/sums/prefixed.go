@@ -72,11 +72,13 @@ func prefix[T linalg.Element, F interface {
 
 // offsets makes of the sums of blocks those of what is before each.
 func offsets(s *linalg.Session, sums *linalg.Array[int64], rows, blocks, words int) error {
-	n := rows * (words + 1)
-	if info := s.Info(); blocks > maxLanes && info.GPU { // which one work-item would walk through alone
-		return LaunchLongOffsets(s, backend.Grid2(min(n, maxGroups), 1, groupOf(info), 1), sums, rows, blocks, words)
+	info := s.Info()
+	lanes := lanesFor(info)
+	if info.GPU {
+		lanes = groupOf(info)
 	}
-	return LaunchOffsets(s, backend.GridFor(n), sums, rows, blocks, words)
+	grid := backend.Grid2(min(rows*(words+1), maxGroups), 1, lanes, 1)
+	return LaunchOffsets(s, grid, sums, rows, blocks, words)
 }
 
 // lanesFor is the work-items of a group where each has much to do: a strip of the cpu device.

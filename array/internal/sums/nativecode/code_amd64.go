@@ -31,9 +31,6 @@ var Code_gather support.Natives
 //go:embed code_gatherfolded_amd64.zip
 var Code_gatherfolded support.Natives
 
-//go:embed code_longoffsets_amd64.zip
-var Code_longoffsets support.Natives
-
 //go:embed code_offsets_amd64.zip
 var Code_offsets support.Natives
 

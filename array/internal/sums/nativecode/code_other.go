@@ -7,4 +7,4 @@ package nativecode
 import "github.com/tandem-gpu/tandem/gpu/support"
 
 // There is no code here.
-var Code_along, Code_each, Code_finish, Code_foldalong, Code_foldeach, Code_gather, Code_gatherfolded, Code_longoffsets, Code_offsets, Code_prefix, Code_round, Code_scatter, Code_totals support.Natives
+var Code_along, Code_each, Code_finish, Code_foldalong, Code_foldeach, Code_gather, Code_gatherfolded, Code_offsets, Code_prefix, Code_round, Code_scatter, Code_totals support.Natives
