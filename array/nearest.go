@@ -208,18 +208,18 @@ func multiply[D float32 | int32, T Single | int8](count int, c *Array[D], a, b *
 	floats := any(c).(*Array[float32])
 	return asFloats(a, func(a *Array[float32]) error {
 		return asFloats(b, func(b *Array[float32]) error {
-			return floats.GemmBatched(count, 1, blas.NoTrans, a, blas.Trans, b, 0)
+			return floats.Gemm(1, blas.NoTrans, a, blas.Trans, b, 0, linalg.Batch(count))
 		})
 	})
 }
 
 func multiplyBytes[D float32 | int32](count int, c *Array[D], a, b *Array[int8]) error {
 	if c, ok := any(c).(*Array[int32]); ok {
-		return linalg.GemmInt8Arrays(count, blas.NoTrans, a, blas.Trans, b, 0, c)
+		return linalg.GemmInt8Arrays(blas.NoTrans, a, blas.Trans, b, 0, c, linalg.Batch(count))
 	}
 	rows, cols := c.Dims()
 	return linalg.WithScratch(c.Session(), rows, cols, func(x *Array[int32]) error {
-		return cmp.Or(linalg.GemmInt8Arrays(count, blas.NoTrans, a, blas.Trans, b, 0, x), Convert(c, x))
+		return cmp.Or(linalg.GemmInt8Arrays(blas.NoTrans, a, blas.Trans, b, 0, x, linalg.Batch(count)), Convert(c, x))
 	})
 }
 

@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"gonum.org/v1/gonum/blas"
-
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -96,12 +94,12 @@ func ExampleFactorSVD() {
 }
 
 // Four products of 2x2 in one launch: the matrices of a batch lie one below the other.
-func ExampleMatMulBatched() {
+func ExampleBatch() {
 	one, turn := []float64{1, 0, 0, 1}, []float64{0, -1, 1, 0}
 	half, back := []float64{-1, 0, 0, -1}, []float64{0, 1, -1, 0}
 	a := linalg.NewMatrix(4*2, 2, slices.Concat(one, turn, half, back))
 	b := linalg.NewMatrix(4*2, 2, slices.Repeat(turn, 4))
-	c, err := linalg.MatMulBatched(4, a, b)
+	c, err := linalg.MatMul(a, b, linalg.Batch(4))
 	check(err)
 	for i := range 4 {
 		fmt.Println(c.Slice(2*i, 2*i+2, 0, 2).Data)
@@ -186,10 +184,10 @@ func ExampleMatMulNPY() {
 }
 
 // A solution of several right sides at once, with A transposed, that may be cancelled.
-func ExampleLU_SolveContext() {
+func ExampleLU_SolveTrans() {
 	lu, err := linalg.FactorLU(linalg.NewMatrix(2, 2, []float64{2, 1, 0, 4}))
 	check(err)
-	x, err := lu.SolveContext(context.Background(), blas.Trans, linalg.NewMatrix(2, 2, []float64{2, 4, 5, 10}))
+	x, err := lu.SolveTrans(linalg.NewMatrix(2, 2, []float64{2, 4, 5, 10}))
 	check(err)
 	fmt.Println(x.Data)
 	// Output: [1 2 1 2]

@@ -102,8 +102,8 @@ func testFiles[T linalg.Element](t *testing.T, s *linalg.Session, cases []fileCa
 	for i, x := range cases {
 		a, b := random[T](rng, x.m, x.k, 0), random[T](rng, x.k, x.n, 0)
 		d := random[T](rng, x.m, x.k, 0)
-		product, err1 := linalg.MatMulContext(ctx, s, a, b)
-		transposed, err2 := linalg.TransposeContext(ctx, s, a)
+		product, err1 := linalg.MatMul(a, b, linalg.On(s), linalg.WithContext(ctx))
+		transposed, err2 := linalg.Transpose(a, linalg.On(s), linalg.WithContext(ctx))
 		if err := errors.Join(err1, err2); err != nil {
 			t.Fatal(err)
 		}
@@ -122,7 +122,8 @@ func testFiles[T linalg.Element](t *testing.T, s *linalg.Session, cases []fileCa
 				return linalg.TransposeNPY[T](ctx, s, c, fileA, o)
 			})
 			for _, op := range kernels.Elementwises() {
-				want, err := linalg.ElementwiseContext(ctx, s, op, T(3), []linalg.Matrix[T]{a, d}[:op.Inputs]...)
+				want, err := linalg.Elementwise(op, T(3), []linalg.Matrix[T]{a, d}[:op.Inputs], linalg.On(s),
+					linalg.WithContext(ctx))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -144,7 +145,7 @@ func testFiles[T linalg.Element](t *testing.T, s *linalg.Session, cases []fileCa
 		{a, col, []int{30, 50}, []int{50}, []int{30}},
 		{row, col, []int{50}, []int{50}, []int{}},
 	} {
-		want, err := linalg.MatMulContext(ctx, s, x.a, x.b)
+		want, err := linalg.MatMul(x.a, x.b, linalg.On(s), linalg.WithContext(ctx))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -345,7 +346,7 @@ func TestFilesThatPanic(t *testing.T) {
 			t.Errorf("%s: %v, and no panic", name, call())
 		}()
 	}
-	if _, err := linalg.AddContext(t.Context(), s, m, m); err != nil {
+	if _, err := linalg.Add(m, m, linalg.On(s), linalg.WithContext(t.Context())); err != nil {
 		t.Error(err)
 	}
 }

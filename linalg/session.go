@@ -30,8 +30,8 @@ const EnvMemory = outofcore.EnvMemory
 // of the result, as large as its speed suggests, with the bits that any of them would give alone.
 // A device that fails in the middle leaves its part to the others; see [Session.Devices].
 //
-// Calls from host memory to host memory, such as [MatMulContext], do not use that queue. Each has
-// one of its own while it runs: calls of several goroutines may overlap, and none returns the error
+// Calls from host memory to host memory, such as [MatMul], do not use that queue. Each has one of
+// its own while it runs: calls of several goroutines may overlap, and none returns the error
 // of another. They keep a few queues, and up to 2 MiB of memory with each, for later calls; where
 // matrices go through a device in parts, also three queues and 64 MiB of page-locked memory for
 // each device, which such calls take in turn. A session keeps up to 64 MiB of the device's memory,
@@ -128,18 +128,16 @@ func (s *Session) Device() *backend.Device { return s.device }
 func (s *Session) Queue() *backend.Queue { return s.queue }
 
 // Wait blocks until everything enqueued is done, and returns what went wrong since the last wait.
-func (s *Session) Wait() error {
-	if err := s.open(); err != nil {
+func (s *Session) Wait(opts ...Option) error {
+	o, err := settingsOf("Session.Wait", withContext, opts)
+	if err := cmp.Or(err, s.open()); err != nil {
 		return err
 	}
-	return s.queue.Wait()
+	if !o.waits {
+		return s.queue.Wait()
+	}
+	return s.orAbandon(o.ctx, s.queue.Wait)
 }
-
-// WaitContext is Wait that ends with ctx's error when ctx ends before the device is done. What runs
-// there cannot be stopped, and may run for ever: the session is given up. Its calls are
-// backend.ErrDeviceLost from then on, Close returns at once, and what the session had on the device
-// stays there until the process ends. Other sessions go on.
-func (s *Session) WaitContext(ctx context.Context) error { return s.orAbandon(ctx, s.Wait) }
 
 // orAbandon is f, which waits for the device, or gives the device up at the end of ctx.
 func (s *Session) orAbandon(ctx context.Context, f func() error) error {
@@ -261,22 +259,14 @@ func (s *Session) Compile(text, name string) (*backend.Kernel, error) {
 
 // CompileSource is Compile with all that a Source can hold: macros, a file name for messages, a Go
 // implementation for the cpu device.
-func (s *Session) CompileSource(src *backend.Source) (*backend.Kernel, error) {
-	if err := s.open(); err != nil {
-		return nil, err
-	}
-	return s.compile(src, s.checked.Load())
-}
-
-// CompileSourceContext is CompileSource that ends with ctx's error when ctx ends before the
-// compiler is done, and gives the session up then as [Session.WaitContext] does.
-func (s *Session) CompileSourceContext(ctx context.Context, src *backend.Source) (*backend.Kernel, error) {
-	if err := context.Cause(ctx); err != nil {
+func (s *Session) CompileSource(src *backend.Source, opts ...Option) (*backend.Kernel, error) {
+	o, err := settingsOf("Session.CompileSource", withContext, opts)
+	if err := cmp.Or(err, s.open(), context.Cause(o.ctx)); err != nil {
 		return nil, err
 	}
 	var k *backend.Kernel
-	err := s.orAbandon(ctx, func() (err error) {
-		k, err = s.CompileSource(src)
+	err = s.orAbandon(o.ctx, func() (err error) {
+		k, err = s.compile(src, s.checked.Load())
 		return err
 	})
 	if err != nil {
@@ -303,7 +293,9 @@ func (s *Session) Kernel(src *backend.Source) (*backend.Kernel, error) {
 //     host's);
 //   - a slice of int32, uint32, int64, uint64, float32, float64 or byte, or a [Matrix], in host
 //     memory. It is copied to the device before and back after the launch, or used in place where
-//     the device shares the host's memory. Slices may be the same, but must not overlap otherwise.
+//     the device shares the host's memory. Slices may be the same, but must not overlap otherwise;
+//   - [WithContext]: Launch waits for the kernel then, and where ctx ends before, host memory among
+//     the arguments belongs to the kernel: it may still be written.
 //
 // With host memory among the arguments Launch blocks until the kernel is done; otherwise it may
 // return before. A wrong number of arguments, or a wrong kind or width of one or of its elements,
@@ -315,6 +307,9 @@ func (s *Session) Launch(k *backend.Kernel, g backend.Grid, args ...any) (err er
 	}
 	if k == nil {
 		return fmt.Errorf("linalg: %w: the kernel is nil", backend.ErrLaunch)
+	}
+	if i := slices.IndexFunc(args, isOption); i >= 0 {
+		return s.launchUntil(args[i].(Option), k, g, slices.Delete(slices.Clone(args), i, i+1))
 	}
 	var l launch
 	defer func() {
@@ -342,6 +337,22 @@ func (s *Session) Launch(k *backend.Kernel, g backend.Grid, args ...any) (err er
 	return l.finish(s)
 }
 
+func isOption(arg any) bool { _, is := arg.(Option); return is }
+
+// launchUntil is Launch that waits for the kernel, or gives the device up.
+func (s *Session) launchUntil(o Option, k *backend.Kernel, g backend.Grid, args []any) error {
+	x, err := settingsOf("Session.Launch", withContext, []Option{o})
+	if err := cmp.Or(err, context.Cause(x.ctx)); err != nil {
+		return err
+	}
+	return s.orAbandon(x.ctx, func() error {
+		if err := s.Launch(k, g, args...); err != nil {
+			return err
+		}
+		return s.Wait()
+	})
+}
+
 // argumentName is argument i of kernel k in messages, with its name where the kernel tells it.
 func argumentName(k *backend.Kernel, i int) string {
 	name := ""
@@ -349,21 +360,6 @@ func argumentName(k *backend.Kernel, i int) string {
 		name = " (" + params[i].Name + ")"
 	}
 	return fmt.Sprintf("argument %d%s of kernel %s", i, name, k.Name())
-}
-
-// LaunchContext is Launch that waits for the kernel, and gives the session up as WaitContext does
-// when ctx ends before. Host memory among the arguments belongs to the kernel then: it may still be
-// written.
-func (s *Session) LaunchContext(ctx context.Context, k *backend.Kernel, g backend.Grid, args ...any) error {
-	if err := context.Cause(ctx); err != nil {
-		return err
-	}
-	return s.orAbandon(ctx, func() error {
-		if err := s.Launch(k, g, args...); err != nil {
-			return err
-		}
-		return s.Wait()
-	})
 }
 
 // launch holds the host memory among the arguments of one launch.
@@ -494,6 +490,14 @@ func (l *launch) free() (err error) {
 var defaultSession struct {
 	sync.Mutex // while one is opened
 	s          atomic.Pointer[Session]
+}
+
+// orDefault is s, or where that is nil the default session.
+func orDefault(s *Session) (*Session, error) {
+	if s != nil {
+		return s, nil
+	}
+	return Default()
 }
 
 // Default is the session that MatMul, Transpose, Add and Scale use. It is opened at the first call,

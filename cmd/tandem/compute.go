@@ -166,7 +166,7 @@ func planMatMul[T linalg.Element](in []operand) (plan[T], error) {
 		in: []linalg.Matrix[T]{a, b}, rows: a.Rows, cols: b.Cols, shape: shape,
 		flops: 2 * float64(a.Rows) * float64(a.Cols) * float64(b.Cols),
 		host: func(ctx context.Context, s *linalg.Session) (linalg.Matrix[T], error) {
-			return linalg.MatMulContext(ctx, s, a, b)
+			return linalg.MatMul(a, b, linalg.On(s), linalg.WithContext(ctx))
 		},
 		files: func(ctx context.Context, s *linalg.Session, c io.WriterAt, o linalg.FileOptions) error {
 			return linalg.MatMulNPY[T](ctx, s, c, in[0].file, in[1].file, o)
@@ -207,7 +207,7 @@ func planTranspose[T linalg.Element](in []operand) (plan[T], error) {
 	return plan[T]{
 		in: []linalg.Matrix[T]{a}, rows: a.Cols, cols: a.Rows, shape: shape,
 		host: func(ctx context.Context, s *linalg.Session) (linalg.Matrix[T], error) {
-			return linalg.TransposeContext(ctx, s, a)
+			return linalg.Transpose(a, linalg.On(s), linalg.WithContext(ctx))
 		},
 		files: func(ctx context.Context, s *linalg.Session, c io.WriterAt, o linalg.FileOptions) error {
 			return linalg.TransposeNPY[T](ctx, s, c, in[0].file, o)
@@ -234,7 +234,7 @@ func planElementwise[T linalg.Element](op *kernels.Elementwise, by string) plann
 		p.rows, p.cols, p.shape = p.in[0].Rows, p.in[0].Cols, in[0].Shape
 		matrices := p.in
 		p.host = func(ctx context.Context, s *linalg.Session) (linalg.Matrix[T], error) {
-			return linalg.ElementwiseContext(ctx, s, op, alpha, matrices...)
+			return linalg.Elementwise(op, alpha, matrices, linalg.On(s), linalg.WithContext(ctx))
 		}
 		p.files = func(ctx context.Context, s *linalg.Session, c io.WriterAt, o linalg.FileOptions) error {
 			return linalg.ElementwiseNPY(ctx, s, op, alpha, c, o, files...)

@@ -272,7 +272,7 @@ func elementwise[T linalg.Element](t *testing.T) {
 				pa, pb := write(t, at("a.npy"), encode(l, a)), write(t, at("b.npy"), encode(l, b))
 				for _, op := range kernels.Elementwises() {
 					in := []linalg.Matrix[T]{a, b}[:op.Inputs]
-					want, err := linalg.ElementwiseContext(t.Context(), nil, op, -3, in...)
+					want, err := linalg.Elementwise(op, -3, in, linalg.WithContext(t.Context()))
 					if err != nil {
 						t.Fatal(err)
 					}

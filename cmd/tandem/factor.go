@@ -143,7 +143,7 @@ func resultOf[T linalg.Element](m linalg.Matrix[T], shape ...int) resultWriter {
 }
 
 func factorLU[T linalg.Float](ctx context.Context, s *linalg.Session, in []operand) ([]resultWriter, float64, error) {
-	lu, err := linalg.FactorLUContext(ctx, s, matrix[T](in[0]))
+	lu, err := linalg.FactorLU(matrix[T](in[0]), linalg.On(s), linalg.WithContext(ctx))
 	if err != nil {
 		return nil, 0, err
 	}
@@ -164,7 +164,7 @@ func luFlops(rows, cols int) float64 {
 func factorCholesky[T linalg.Float](
 	ctx context.Context, s *linalg.Session, in []operand,
 ) ([]resultWriter, float64, error) {
-	c, err := linalg.FactorCholeskyContext(ctx, s, matrix[T](in[0]))
+	c, err := linalg.FactorCholesky(matrix[T](in[0]), linalg.On(s), linalg.WithContext(ctx))
 	if err != nil {
 		return nil, 0, err
 	}
@@ -173,11 +173,11 @@ func factorCholesky[T linalg.Float](
 }
 
 func factorQR[T linalg.Float](ctx context.Context, s *linalg.Session, in []operand) ([]resultWriter, float64, error) {
-	qr, err := linalg.FactorQRContext(ctx, s, matrix[T](in[0]))
+	qr, err := linalg.FactorQR(matrix[T](in[0]), linalg.On(s), linalg.WithContext(ctx))
 	if err != nil {
 		return nil, 0, err
 	}
-	q, err := qr.QContext(ctx)
+	q, err := qr.Q(linalg.WithContext(ctx))
 	if err != nil {
 		return nil, 0, err
 	}
@@ -189,7 +189,7 @@ func factorQR[T linalg.Float](ctx context.Context, s *linalg.Session, in []opera
 func factorEigSym[T linalg.Float](
 	ctx context.Context, s *linalg.Session, in []operand,
 ) ([]resultWriter, float64, error) {
-	f, err := linalg.FactorEigSymContext(ctx, s, matrix[T](in[0]))
+	f, err := linalg.FactorEigSym(matrix[T](in[0]), linalg.On(s), linalg.WithContext(ctx))
 	if err != nil {
 		return nil, 0, err
 	}
@@ -200,7 +200,7 @@ func factorEigSym[T linalg.Float](
 }
 
 func factorSVD[T linalg.Float](ctx context.Context, s *linalg.Session, in []operand) ([]resultWriter, float64, error) {
-	f, err := linalg.FactorSVDContext(ctx, s, matrix[T](in[0]))
+	f, err := linalg.FactorSVD(matrix[T](in[0]), linalg.On(s), linalg.WithContext(ctx))
 	if err != nil {
 		return nil, 0, err
 	}
@@ -220,11 +220,11 @@ func solveLU[T linalg.Float](ctx context.Context, s *linalg.Session, in []operan
 	if a.Rows != a.Cols || a.Rows != b.Rows {
 		return nil, 0, fmt.Errorf("%s and %s: the first is to be square, with the rows of the second", in[0], in[1])
 	}
-	lu, err := linalg.FactorLUContext(ctx, s, a)
+	lu, err := linalg.FactorLU(a, linalg.On(s), linalg.WithContext(ctx))
 	if err != nil {
 		return nil, 0, err
 	}
-	x, err := lu.SolveContext(ctx, 'N', b)
+	x, err := lu.Solve(b, linalg.WithContext(ctx))
 	if err != nil {
 		return nil, 0, err
 	}

@@ -309,7 +309,7 @@ func (job *kernelJob) compile(ctx context.Context, s *linalg.Session, source *ba
 			return h.run(ctx, job, in, buffers)
 		}, h.close, err
 	}
-	k, err := s.CompileSourceContext(ctx, source)
+	k, err := s.CompileSource(source, linalg.WithContext(ctx))
 	if err != nil {
 		return nil, func() {}, compileError(err, s.Info())
 	}
