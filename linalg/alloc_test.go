@@ -14,6 +14,7 @@ import (
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/backend/backendtest"
+	"github.com/tandem-gpu/tandem/internal/inside"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -234,7 +235,7 @@ func TestKeptMemoryMakesRoom(t *testing.T) {
 	}
 	defer s.Close()
 	scratch := func() error {
-		return linalg.WithScratch(s, 2, most/8, func(*linalg.Array[float32]) error { return nil })
+		return inside.WithScratch(s, 2, most/8, func(*linalg.Array[float32]) error { return nil })
 	}
 	if err := scratch(); err != nil || live.Load() < most {
 		t.Fatalf("%v, and %d bytes are kept", err, live.Load())

@@ -132,19 +132,9 @@ func Register[T any](s *Session, m Matrix[T]) (*Array[T], error) {
 	}}, nil
 }
 
-// Failed is an array that could not be made because of err, for functions that return an array and
-// no error. It has no elements and belongs to no session. Calls that take it, and methods of it,
-// are err; a Slice of it, whatever its bounds, is such an array, too.
-func Failed[T any](err error) *Array[T] {
-	if err == nil {
-		err = errArgument("Failed without an error")
-	}
-	s := &Session{core: &core{failed: err}}
-	return &Array[T]{array{s: s, view: true, elem: reflect.TypeFor[T]()}}
-}
-
-// Err is why the array could not be made ([Failed]), nil of one that was made. It does not wait:
-// what happens on the device later is an error of [Session.Wait], and of copies to the host.
+// Err is why the array could not be made, for those of package array/np, which returns arrays and
+// no errors; nil of one that was made. It does not wait: what happens on the device later is an
+// error of [Session.Wait], and of copies to the host.
 func (a *Array[T]) Err() error { return a.s.failed }
 
 // Dims is the number of rows and columns.
@@ -225,9 +215,7 @@ func (a *array) String() string {
 	return fmt.Sprintf("%dx%d %v on %s", a.rows, a.cols, a.elem, a.s.info.Name)
 }
 
-// launchArg passes the address of the array's first element.
-func (a *Array[T]) launchArg(s *Session) (backend.Arg, error) { return a.untyped().arg(s) }
-
+// arg passes the address of the array's first element.
 func (a *array) arg(s *Session) (backend.Arg, error) {
 	switch {
 	case a == nil:
@@ -502,9 +490,6 @@ func (s *Session) supports(t element.Type) error {
 	}
 	return nil
 }
-
-// Overlaps tells whether the arrays share elements.
-func (c *Array[T]) Overlaps(a *Array[T]) bool { return c.overlaps(&a.array) }
 
 func (c *array) overlaps(a *array) bool {
 	return c.buf == a.buf && strided.Overlap(c.rows, c.cols, c.stride, a.off-c.off, a.rows, a.cols, a.stride)

@@ -13,6 +13,7 @@ import (
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/backend/backendtest"
 	"github.com/tandem-gpu/tandem/linalg"
+	"github.com/tandem-gpu/tandem/linalg/files"
 )
 
 // A countdown is a context that is cancelled when it has been looked at so many times.
@@ -124,7 +125,7 @@ func TestCause(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := encoded(t, m, false, false)
-	in, err := linalg.OpenNPY[float64](bytes.NewReader(file))
+	in, err := files.Open[float64](bytes.NewReader(file))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,9 +162,9 @@ func TestCause(t *testing.T) {
 			return err
 		},
 		"ReadPart": func(ctx context.Context) error { return in.ReadPart(ctx, m, 0, 0) },
-		"AddNPY": func(ctx context.Context) error {
-			return linalg.AddNPY[float64](ctx, s, &memoryFile{}, bytes.NewReader(file), bytes.NewReader(file),
-				linalg.FileOptions{Memory: 1 << 20})
+		"files.Add": func(ctx context.Context) error {
+			return files.Add[float64](ctx, s, &memoryFile{}, bytes.NewReader(file), bytes.NewReader(file),
+				files.Options{Memory: 1 << 20})
 		},
 		"Wait": func(ctx context.Context) error { return s.Wait(linalg.WithContext(ctx)) },
 	} {

@@ -37,8 +37,7 @@
 //
 // [ReadNPY] and [Array.WriteNPY] move arrays between the device and .npy files, [ReadRaw] and
 // [Array.WriteRaw] between the device and plain bytes, through a few megabytes of host memory.
-// [MatMulNPY], [TransposeNPY], [AddNPY] and [ScaleNPY] compute from .npy files to a file, none of
-// which needs to fit in memory.
+// Package files computes from .npy files to a file, none of which needs to fit in memory.
 //
 // # The numerics contract
 //

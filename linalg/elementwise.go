@@ -2,9 +2,7 @@ package linalg
 
 import (
 	"cmp"
-	"context"
 	"fmt"
-	"io"
 	"reflect"
 
 	"github.com/tandem-gpu/tandem/backend"
@@ -18,11 +16,6 @@ func Add[T Element](a, b Matrix[T], opts ...Option) (Matrix[T], error) {
 	return applied("Add", kernels.Add, 0, opts, a, b)
 }
 
-// AddNPY writes the sum of two .npy files, which have one shape, to a third, as MatMulNPY works.
-func AddNPY[T Element](ctx context.Context, s *Session, c io.WriterAt, a, b io.ReaderAt, o FileOptions) error {
-	return ElementwiseNPY[T](ctx, s, kernels.Add, 0, c, o, a, b)
-}
-
 // Add makes the receiver the sum of a and b, which have its shape. The receiver may be a or b.
 func (c *Array[T]) Add(a, b *Array[T]) error {
 	return c.elementwise(kernels.Add, 0, a.untyped(), b.untyped())
@@ -33,11 +26,6 @@ func Sub[T Element](a, b Matrix[T], opts ...Option) (Matrix[T], error) {
 	return applied("Sub", kernels.Sub, 0, opts, a, b)
 }
 
-// SubNPY writes a - b of two .npy files, which have one shape, to a third, as MatMulNPY works.
-func SubNPY[T Element](ctx context.Context, s *Session, c io.WriterAt, a, b io.ReaderAt, o FileOptions) error {
-	return ElementwiseNPY[T](ctx, s, kernels.Sub, 0, c, o, a, b)
-}
-
 // Sub makes the receiver a - b, which have its shape. The receiver may be a or b.
 func (c *Array[T]) Sub(a, b *Array[T]) error {
 	return c.elementwise(kernels.Sub, 0, a.untyped(), b.untyped())
@@ -46,11 +34,6 @@ func (c *Array[T]) Sub(a, b *Array[T]) error {
 // Scale is alpha*a: packed and new.
 func Scale[T Element](alpha T, a Matrix[T], opts ...Option) (Matrix[T], error) {
 	return applied("Scale", kernels.Scale, alpha, opts, a)
-}
-
-// ScaleNPY writes alpha times a .npy file to another, as MatMulNPY works.
-func ScaleNPY[T Element](ctx context.Context, s *Session, alpha T, c io.WriterAt, a io.ReaderAt, o FileOptions) error {
-	return ElementwiseNPY(ctx, s, kernels.Scale, alpha, c, o, a)
 }
 
 // Scale makes the receiver alpha*a, which has its shape. The receiver may be a.
@@ -79,17 +62,6 @@ func applied[T Element](name string, op *kernels.Elementwise, alpha T, opts []Op
 		x.matrices[i+1] = m
 	}
 	return compute(o, &x)
-}
-
-// ElementwiseNPY writes what an operation of package kernels' table gives of .npy files of one
-// shape to another, as [MatMulNPY] works. alpha counts where the operation has it.
-func ElementwiseNPY[T Element](ctx context.Context, s *Session, op *kernels.Elementwise, alpha T, c io.WriterAt,
-	o FileOptions, in ...io.ReaderAt,
-) error {
-	if err := checkInputs(op, reflect.TypeFor[T](), len(in)); err != nil {
-		return err
-	}
-	return computeFiles(ctx, s, &request[T]{kernel: elementwiseKernel{op}, update: scaledBy(alpha, 0)}, o, c, in...)
 }
 
 // fewElements are done by plain Go in less time than a launch takes.

@@ -246,10 +246,7 @@ func WithProgress(ctx context.Context, f func(fraction float64)) context.Context
 	return context.WithValue(ctx, progressKey{}, f)
 }
 
-// Progress is the function that [WithProgress] gave, or nil: for packages that compute in steps of
-// their own.
-func Progress(ctx context.Context) func(fraction float64) { return progress(ctx) }
-
+// progress is the function that WithProgress gave, or nil.
 func progress(ctx context.Context) func(float64) {
 	f, _ := ctx.Value(progressKey{}).(func(float64))
 	return f

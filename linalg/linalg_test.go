@@ -19,8 +19,10 @@ import (
 	"github.com/tandem-gpu/tandem/backend/backendtest"
 	_ "github.com/tandem-gpu/tandem/backend/cudasim"
 	"github.com/tandem-gpu/tandem/internal/host"
+	"github.com/tandem-gpu/tandem/internal/inside"
 	"github.com/tandem-gpu/tandem/internal/racetest"
 	"github.com/tandem-gpu/tandem/linalg"
+	"github.com/tandem-gpu/tandem/linalg/files"
 )
 
 // eachCompiler is eachBackend for tests that compile text. What CUDA needs for that may be missing.
@@ -546,7 +548,7 @@ func TestNil(t *testing.T) {
 	file := npyFile("<f4", false, "(2, 2)", binary.LittleEndian, m.Data)
 	_, readErr := linalg.ReadNPY[float32](none, bytes.NewReader(file))
 	_, compileErr := none.Compile("", "")
-	scratchErr := linalg.WithScratch(none, 2, 2, func(*linalg.Array[float32]) error { return nil })
+	scratchErr := inside.WithScratch(none, 2, 2, func(*linalg.Array[float32]) error { return nil })
 	for _, err := range []error{
 		newErr, uploadErr, registerErr, readErr, compileErr, scratchErr, none.Wait(), none.Close(),
 		new(linalg.Session).Wait(), new(linalg.Session).Close(), none.Launch(nil, backend.Grid1(1, 1)),
@@ -555,7 +557,7 @@ func TestNil(t *testing.T) {
 	}
 	_, opErr := linalg.Elementwise(nil, 1, []linalg.Matrix[float32]{m}, linalg.WithContext(t.Context()))
 	refused(t, "no operation", opErr, backend.ErrArgument, "the operation is nil")
-	fileErr := linalg.ElementwiseNPY[float32](t.Context(), nil, nil, 1, nil, linalg.FileOptions{}, nil)
+	fileErr := files.Elementwise[float32](t.Context(), nil, nil, 1, nil, files.Options{}, nil)
 	refused(t, "no operation on files", fileErr, backend.ErrArgument, "the operation is nil")
 }
 

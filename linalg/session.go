@@ -35,7 +35,7 @@ const EnvMemory = outofcore.EnvMemory
 // of another. They keep a few queues, and up to 2 MiB of memory with each, for later calls; where
 // matrices go through a device in parts, also three queues and 64 MiB of page-locked memory for
 // each device, which such calls take in turn. A session keeps up to 64 MiB of the device's memory,
-// or an eighth of a GPU's, for what operations on arrays need for themselves ([WithScratch]). Close
+// or an eighth of a GPU's, for what operations on arrays need for themselves. Close
 // releases all that.
 type Session struct {
 	*core
@@ -275,10 +275,8 @@ func (s *Session) CompileSource(src *backend.Source, opts ...Option) (*backend.K
 	return k, nil
 }
 
-// Kernel is src compiled, once in a session, for sources that are launched again and again. The
-// kernel is the session's and must not be released. It is an error that matches backend.ErrBuild
-// where the text of src was made from other Go than the program has.
-func (s *Session) Kernel(src *backend.Source) (*backend.Kernel, error) {
+// kernelOf is src compiled, once in a session.
+func (s *Session) kernelOf(src *backend.Source) (*backend.Kernel, error) {
 	if err := fresh(src); err != nil { // a variable that it uses may have changed since the last launch
 		return nil, err
 	}
@@ -331,7 +329,7 @@ func (s *Session) Launch(k *backend.Kernel, g backend.Grid, args ...any) (err er
 		}
 		list = append(list, arg)
 	}
-	if err := s.LaunchArgs(k, g, list); err != nil {
+	if err := s.launchArgs(k, g, list); err != nil {
 		return err
 	}
 	return l.finish(s)
@@ -374,9 +372,7 @@ type hostArg struct {
 }
 
 // arrayArg is what every *Array[T] is.
-type arrayArg interface {
-	launchArg(*Session) (backend.Arg, error)
-}
+type arrayArg interface{ untyped() *array }
 
 // matrixArg is what every Matrix[T] is.
 type matrixArg interface {
@@ -391,7 +387,7 @@ func (l *launch) arg(s *Session, a any, readOnly bool) (backend.Arg, error) {
 	case backend.Arg:
 		return a, nil
 	case arrayArg:
-		return a.launchArg(s)
+		return a.untyped().arg(s)
 	case *backend.Buffer:
 		return backend.Buf(a), nil
 	case int32:

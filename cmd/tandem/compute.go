@@ -18,6 +18,7 @@ import (
 	"github.com/tandem-gpu/tandem/internal/npy"
 	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/linalg"
+	npyfiles "github.com/tandem-gpu/tandem/linalg/files"
 )
 
 func newMatMul(a *app) *cobra.Command {
@@ -149,7 +150,7 @@ type plan[T linalg.Element] struct {
 
 type (
 	hostOperation[T linalg.Element] func(ctx context.Context, s *linalg.Session) (linalg.Matrix[T], error)
-	fileOperation                   func(context.Context, *linalg.Session, io.WriterAt, linalg.FileOptions) error
+	fileOperation                   func(context.Context, *linalg.Session, io.WriterAt, npyfiles.Options) error
 	planner[T linalg.Element]       func(in []operand) (plan[T], error)
 )
 
@@ -168,8 +169,8 @@ func planMatMul[T linalg.Element](in []operand) (plan[T], error) {
 		host: func(ctx context.Context, s *linalg.Session) (linalg.Matrix[T], error) {
 			return linalg.MatMul(a, b, linalg.On(s), linalg.WithContext(ctx))
 		},
-		files: func(ctx context.Context, s *linalg.Session, c io.WriterAt, o linalg.FileOptions) error {
-			return linalg.MatMulNPY[T](ctx, s, c, in[0].file, in[1].file, o)
+		files: func(ctx context.Context, s *linalg.Session, c io.WriterAt, o npyfiles.Options) error {
+			return npyfiles.MatMul[T](ctx, s, c, in[0].file, in[1].file, o)
 		},
 	}, nil
 }
@@ -209,8 +210,8 @@ func planTranspose[T linalg.Element](in []operand) (plan[T], error) {
 		host: func(ctx context.Context, s *linalg.Session) (linalg.Matrix[T], error) {
 			return linalg.Transpose(a, linalg.On(s), linalg.WithContext(ctx))
 		},
-		files: func(ctx context.Context, s *linalg.Session, c io.WriterAt, o linalg.FileOptions) error {
-			return linalg.TransposeNPY[T](ctx, s, c, in[0].file, o)
+		files: func(ctx context.Context, s *linalg.Session, c io.WriterAt, o npyfiles.Options) error {
+			return npyfiles.Transpose[T](ctx, s, c, in[0].file, o)
 		},
 	}, nil
 }
@@ -236,8 +237,8 @@ func planElementwise[T linalg.Element](op *kernels.Elementwise, by string) plann
 		p.host = func(ctx context.Context, s *linalg.Session) (linalg.Matrix[T], error) {
 			return linalg.Elementwise(op, alpha, matrices, linalg.On(s), linalg.WithContext(ctx))
 		}
-		p.files = func(ctx context.Context, s *linalg.Session, c io.WriterAt, o linalg.FileOptions) error {
-			return linalg.ElementwiseNPY(ctx, s, op, alpha, c, o, files...)
+		p.files = func(ctx context.Context, s *linalg.Session, c io.WriterAt, o npyfiles.Options) error {
+			return npyfiles.Elementwise(ctx, s, op, alpha, c, o, files...)
 		}
 		return p, nil
 	}
@@ -341,7 +342,7 @@ func (a *app) deliver(start time.Time, outs outputs, rec *record, f func(bar *pr
 func (a *app) fileToFile(ctx context.Context, header headerReader, paths []string, out *output, bar *progress,
 	rec *record, choose func(operations) executor,
 ) (done bool, err error) {
-	limit, err := linalg.HostMemory()
+	limit, err := npyfiles.HostMemory()
 	if err != nil || out.temp == "" {
 		return false, err
 	}
@@ -378,7 +379,7 @@ func (a *app) fromFiles(ctx context.Context, h npy.Header, limit int64, out *out
 	_, err := onDevice(ctx, a, bar, func(s *linalg.Session) (struct{}, error) {
 		bar.begin("computing from files on " + s.Info().Name)
 		start := time.Now()
-		o := linalg.FileOptions{Memory: limit, Fortran: out.fortran}
+		o := npyfiles.Options{Memory: limit, Fortran: out.fortran}
 		err := compute(linalg.WithProgress(ctx, bar.at), s, out, o)
 		rec.setTime(start, flops, bytes)
 		rec.setDevices(s)

@@ -11,6 +11,7 @@ import (
 	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/internal/npy"
 	"github.com/tandem-gpu/tandem/linalg"
+	npyfiles "github.com/tandem-gpu/tandem/linalg/files"
 )
 
 // overs are the values of --over, and axes those of --axis, which is NumPy's.
@@ -116,7 +117,7 @@ func (r reducer[D, T]) executeFiles(ctx context.Context, a *app, in []operand, l
 		return false, nil
 	}
 	return true, a.fromFiles(ctx, h, limit, out, bar, rec, 0, float64(in[0].Size()),
-		func(ctx context.Context, s *linalg.Session, w io.WriterAt, o linalg.FileOptions) error {
+		func(ctx context.Context, s *linalg.Session, w io.WriterAt, o npyfiles.Options) error {
 			return array.ReduceNPY[T](ctx, s, r.op, r.over, w, in[0].file, o)
 		})
 }

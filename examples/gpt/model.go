@@ -30,6 +30,8 @@ type weight struct {
 	w, g, parts      *floats             // parts has the slopes of each sequence, below each other
 	small            *linalg.Array[int8] // the weight in 8 bits, if writing uses them
 	most             *floats             // the largest magnitude of each row
+	bytes            *linalg.Array[int8] // what small is multiplied by
+	products         *ints
 }
 
 // A layer is x += o*attention(q*h, k*h, v*h) with h = layerNorm(x), and then x +=
@@ -134,21 +136,18 @@ func (m *model) projectSmall(y *floats, w *weight, x *floats, add bool) error {
 	if !add {
 		check(array.Fill(y, 0))
 	}
-	return linalg.WithScratch(m.s, w.cols, m.context, func(q *linalg.Array[int8]) error {
-		return linalg.WithScratch(m.s, w.rows, m.context, func(sums *ints) error {
-			return cmp.Or(
-				array.Norm(m.most, x, math.Inf(1)),
-				launchQuantize(m.s, q, x, m.most),
-				linalg.GemmInt8Arrays(blas.NoTrans, w.small, blas.NoTrans, q, 0, sums),
-				launchRescale(m.s, y, y, sums, w.most, m.most))
-		})
-	})
+	return cmp.Or(
+		array.Norm(m.most, x, math.Inf(1)),
+		launchQuantize(m.s, w.bytes, x, m.most),
+		linalg.GemmInt8Arrays(blas.NoTrans, w.small, blas.NoTrans, w.bytes, 0, w.products),
+		launchRescale(m.s, y, y, w.products, w.most, m.most))
 }
 
 // shrink makes the weights that project reads ones of 8 bits.
 func (m *model) shrink() {
 	for _, w := range m.all[1:] { // wpe is only added
 		w.small, w.most = must(linalg.NewArray[int8](m.s, w.rows, w.cols)), m.floats(w.rows, 1)
+		w.bytes, w.products = must(linalg.NewArray[int8](m.s, w.cols, m.context)), m.ints(w.rows, m.context)
 		check(array.Norm(w.most, w.w, math.Inf(1)), launchQuantize(m.s, w.small, w.w, w.most))
 	}
 }
