@@ -3,6 +3,7 @@ package array
 import (
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/gpu"
+	"github.com/tandem-gpu/tandem/gpu/launch"
 	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/linalg"
 )
@@ -33,7 +34,7 @@ type Const[T any] = linalg.Const[T]
 // Arg is an operand of an elementwise function: an array, or a Const. Host memory will do, too; it
 // is copied to the device, and the function waits. A number by itself does not compile:
 // Mul(x, x, 2) is Mul(x, x, Value[float32](2)) where x is of float32.
-type Arg[T any] interface{ linalg.MapArg[T] }
+type Arg[T any] interface{ launch.MapArg[T] }
 
 // session is that of c, nil where there is no array.
 func session[T any](c *Array[T]) *linalg.Session {

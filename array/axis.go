@@ -3,7 +3,7 @@ package array
 import (
 	"fmt"
 
-	"github.com/tandem-gpu/tandem/linalg"
+	"github.com/tandem-gpu/tandem/internal/inside"
 )
 
 // columns tells whether axis, the last argument of functions that go along an axis, is NumPy's 0:
@@ -40,7 +40,7 @@ func along[T, U Element](op string, axis []int, c *Array[T], a *Array[U],
 // transposed calls f with a scratch array that is a, transposed.
 func transposed[T Element](a *Array[T], f func(a *Array[T]) error) error {
 	rows, cols := a.Dims()
-	return linalg.WithScratch(a.Session(), cols, rows, func(t *Array[T]) error {
+	return inside.WithScratch(a.Session(), cols, rows, func(t *Array[T]) error {
 		if err := t.Transpose(a); err != nil {
 			return err
 		}
@@ -51,7 +51,7 @@ func transposed[T Element](a *Array[T], f func(a *Array[T]) error) error {
 // transposing makes c, transposed, what f makes of a scratch array.
 func transposing[T Element](c *Array[T], f func(c *Array[T]) error) error {
 	rows, cols := c.Dims()
-	return linalg.WithScratch(c.Session(), cols, rows, func(t *Array[T]) error {
+	return inside.WithScratch(c.Session(), cols, rows, func(t *Array[T]) error {
 		if err := f(t); err != nil {
 			return err
 		}

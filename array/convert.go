@@ -7,7 +7,7 @@ import (
 	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/gpu/launch"
 	"github.com/tandem-gpu/tandem/gpu/support"
-	"github.com/tandem-gpu/tandem/linalg"
+	"github.com/tandem-gpu/tandem/internal/inside"
 )
 
 // Stored is what Convert, Copy and Fill take: the numbers that there is arithmetic in, others that
@@ -41,7 +41,7 @@ func Convert[D, S Stored](c *Array[D], a *Array[S]) error {
 			return err
 		}
 		rows, cols := a.Dims()
-		return linalg.WithScratch(a.Session(), rows, cols, func(x *Array[float32]) error {
+		return inside.WithScratch(a.Session(), rows, cols, func(x *Array[float32]) error {
 			if err := Convert(x, a); err != nil {
 				return err
 			}

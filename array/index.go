@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/tandem-gpu/tandem/internal/inside"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -79,7 +80,7 @@ func UniqueInverse[T Element](c *Array[T], inverse *Array[int32], a *Array[T]) (
 	switch {
 	case err != nil:
 		return 0, err
-	case c.Overlaps(a):
+	case inside.Overlap(c, a):
 		return 0, fmt.Errorf("%w: UniqueInverse: c and a", linalg.ErrOverlap)
 	case overlap(inverse, c):
 		return 0, fmt.Errorf("%w: UniqueInverse: inverse and c", linalg.ErrOverlap)

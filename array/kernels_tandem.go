@@ -17,7 +17,7 @@ import (
 )
 
 // launchAdd makes z [add] of the inputs, element by element, as launch.Map has it.
-func launchAdd[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
+func launchAdd[T interface{ float32 | float64 | int32 }, Arg1 launch.KernelArg[T], Arg2 launch.MapArg[T], Arg3 launch.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
 	call := launch.NewMap(s, addKernels.Of(*new(T)), "array.add")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
@@ -44,7 +44,7 @@ var addInt32Kernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchSub makes z [sub] of the inputs, element by element, as launch.Map has it.
-func launchSub[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
+func launchSub[T interface{ float32 | float64 | int32 }, Arg1 launch.KernelArg[T], Arg2 launch.MapArg[T], Arg3 launch.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
 	call := launch.NewMap(s, subKernels.Of(*new(T)), "array.sub")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
@@ -71,7 +71,7 @@ var subInt32Kernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchMul makes z [mul] of the inputs, element by element, as launch.Map has it.
-func launchMul[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
+func launchMul[T interface{ float32 | float64 | int32 }, Arg1 launch.KernelArg[T], Arg2 launch.MapArg[T], Arg3 launch.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
 	call := launch.NewMap(s, mulKernels.Of(*new(T)), "array.mul")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
@@ -98,7 +98,7 @@ var mulInt32Kernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchDiv makes z [div] of the inputs, element by element, as launch.Map has it.
-func launchDiv[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
+func launchDiv[T interface{ float32 | float64 }, Arg1 launch.KernelArg[T], Arg2 launch.MapArg[T], Arg3 launch.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
 	call := launch.NewMap(s, divKernels.Of(*new(T)), "array.div")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
@@ -120,7 +120,7 @@ var divFloat64Kernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchFma makes z [fma] of the inputs, element by element, as launch.Map has it.
-func launchFma[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T], Arg4 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3, z_ Arg4) error {
+func launchFma[T interface{ float32 | float64 | int32 }, Arg1 launch.KernelArg[T], Arg2 launch.MapArg[T], Arg3 launch.MapArg[T], Arg4 launch.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3, z_ Arg4) error {
 	call := launch.NewMap(s, fmaKernels.Of(*new(T)), "array.fma")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
@@ -148,7 +148,7 @@ var fmaInt32Kernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchNeg makes z [neg] of the inputs, element by element, as launch.Map has it.
-func launchNeg[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
+func launchNeg[T interface{ float32 | float64 | int32 }, Arg1 launch.KernelArg[T], Arg2 launch.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
 	call := launch.NewMap(s, negKernels.Of(*new(T)), "array.neg")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
@@ -174,7 +174,7 @@ var negInt32Kernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchAbs makes z [abs] of the inputs, element by element, as launch.Map has it.
-func launchAbs[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
+func launchAbs[T interface{ float32 | float64 | int32 }, Arg1 launch.KernelArg[T], Arg2 launch.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
 	call := launch.NewMap(s, absKernels.Of(*new(T)), "array.abs")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
@@ -200,7 +200,7 @@ var absInt32Kernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchSign makes z [sign] of the inputs, element by element, as launch.Map has it.
-func launchSign[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
+func launchSign[T interface{ float32 | float64 | int32 }, Arg1 launch.KernelArg[T], Arg2 launch.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
 	call := launch.NewMap(s, signKernels.Of(*new(T)), "array.sign")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
@@ -226,7 +226,7 @@ var signInt32Kernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchMinimum makes z [minimum] of the inputs, element by element, as launch.Map has it.
-func launchMinimum[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
+func launchMinimum[T interface{ float32 | float64 | int32 }, Arg1 launch.KernelArg[T], Arg2 launch.MapArg[T], Arg3 launch.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
 	call := launch.NewMap(s, minimumKernels.Of(*new(T)), "array.minimum")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
@@ -253,7 +253,7 @@ var minimumInt32Kernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchMaximum makes z [maximum] of the inputs, element by element, as launch.Map has it.
-func launchMaximum[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
+func launchMaximum[T interface{ float32 | float64 | int32 }, Arg1 launch.KernelArg[T], Arg2 launch.MapArg[T], Arg3 launch.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
 	call := launch.NewMap(s, maximumKernels.Of(*new(T)), "array.maximum")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
@@ -280,7 +280,7 @@ var maximumInt32Kernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchClip makes z [clip] of the inputs, element by element, as launch.Map has it.
-func launchClip[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T], Arg4 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3, z_ Arg4) error {
+func launchClip[T interface{ float32 | float64 | int32 }, Arg1 launch.KernelArg[T], Arg2 launch.MapArg[T], Arg3 launch.MapArg[T], Arg4 launch.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3, z_ Arg4) error {
 	call := launch.NewMap(s, clipKernels.Of(*new(T)), "array.clip")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
@@ -308,7 +308,7 @@ var clipInt32Kernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchSqrt makes z [sqrt] of the inputs, element by element, as launch.Map has it.
-func launchSqrt[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
+func launchSqrt[T interface{ float32 | float64 }, Arg1 launch.KernelArg[T], Arg2 launch.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
 	call := launch.NewMap(s, sqrtKernels.Of(*new(T)), "array.sqrt")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
@@ -329,7 +329,7 @@ var sqrtFloat64Kernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchQuo makes z [quo] of the inputs, element by element, as launch.Map has it.
-func launchQuo[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 linalg.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
+func launchQuo[Arg1 launch.KernelArg[int32], Arg2 launch.MapArg[int32], Arg3 launch.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
 	call := launch.NewMap(s, quoKernel.Source(), "array.quo")
 	launch.Result[int32](&call, z)
 	launch.Input[int32](&call, x)
@@ -342,7 +342,7 @@ var quoKernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchRem makes z [rem] of the inputs, element by element, as launch.Map has it.
-func launchRem[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 linalg.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
+func launchRem[Arg1 launch.KernelArg[int32], Arg2 launch.MapArg[int32], Arg3 launch.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
 	call := launch.NewMap(s, remKernel.Source(), "array.rem")
 	launch.Result[int32](&call, z)
 	launch.Input[int32](&call, x)
@@ -355,7 +355,7 @@ var remKernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchBitAnd makes z [bitAnd] of the inputs, element by element, as launch.Map has it.
-func launchBitAnd[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 linalg.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
+func launchBitAnd[Arg1 launch.KernelArg[int32], Arg2 launch.MapArg[int32], Arg3 launch.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
 	call := launch.NewMap(s, bitAndKernel.Source(), "array.bitAnd")
 	launch.Result[int32](&call, z)
 	launch.Input[int32](&call, x)
@@ -368,7 +368,7 @@ var bitAndKernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchBitOr makes z [bitOr] of the inputs, element by element, as launch.Map has it.
-func launchBitOr[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 linalg.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
+func launchBitOr[Arg1 launch.KernelArg[int32], Arg2 launch.MapArg[int32], Arg3 launch.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
 	call := launch.NewMap(s, bitOrKernel.Source(), "array.bitOr")
 	launch.Result[int32](&call, z)
 	launch.Input[int32](&call, x)
@@ -381,7 +381,7 @@ var bitOrKernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchBitXor makes z [bitXor] of the inputs, element by element, as launch.Map has it.
-func launchBitXor[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 linalg.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
+func launchBitXor[Arg1 launch.KernelArg[int32], Arg2 launch.MapArg[int32], Arg3 launch.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
 	call := launch.NewMap(s, bitXorKernel.Source(), "array.bitXor")
 	launch.Result[int32](&call, z)
 	launch.Input[int32](&call, x)
@@ -394,7 +394,7 @@ var bitXorKernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchShiftLeft makes z [shiftLeft] of the inputs, element by element, as launch.Map has it.
-func launchShiftLeft[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 linalg.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
+func launchShiftLeft[Arg1 launch.KernelArg[int32], Arg2 launch.MapArg[int32], Arg3 launch.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
 	call := launch.NewMap(s, shiftLeftKernel.Source(), "array.shiftLeft")
 	launch.Result[int32](&call, z)
 	launch.Input[int32](&call, x)
@@ -407,7 +407,7 @@ var shiftLeftKernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchShiftRight makes z [shiftRight] of the inputs, element by element, as launch.Map has it.
-func launchShiftRight[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 linalg.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
+func launchShiftRight[Arg1 launch.KernelArg[int32], Arg2 launch.MapArg[int32], Arg3 launch.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
 	call := launch.NewMap(s, shiftRightKernel.Source(), "array.shiftRight")
 	launch.Result[int32](&call, z)
 	launch.Input[int32](&call, x)
@@ -421,7 +421,7 @@ var shiftRightKernel = support.Lazy{New: func() *backend.Source {
 
 // launchIndices runs [indices] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func launchIndices[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T]](s *linalg.Session, grid backend.Grid, z Arg1, start T, step T) error {
+func launchIndices[T interface{ float32 | float64 | int32 }, Arg1 launch.KernelArg[T]](s *linalg.Session, grid backend.Grid, z Arg1, start T, step T) error {
 	call := launch.New(s, indicesKernels.Of(*new(T)), grid)
 	launch.Matrix[T](&call, "z", z)
 	call.Scalar(support.Arg[T](start))
@@ -436,21 +436,21 @@ var indicesKernels = support.Kernels{
 }
 
 var indicesFloat32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("indices_float32", nativecode.Code_indices.Of("indices_float32", "dcc6c0abcf37984fa25b3ebff5ee1df0"), support.Params{}.Matrix("z", "float", 4).Scalar("start", "float", 4).Scalar("step", "float", 4), indicesFloat32Go, indicesFloat32Plain, "array.go")
+	return kernelsPacked.Source("indices_float32", nativecode.Code_indices.Of("indices_float32", "8b00360a4e9cc147efacd6cf705d2542"), support.Params{}.Matrix("z", "float", 4).Scalar("start", "float", 4).Scalar("step", "float", 4), indicesFloat32Go, indicesFloat32Plain, "array.go")
 }}
 
 var indicesFloat64Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("indices_float64", nativecode.Code_indices.Of("indices_float64", "8d247e5568ce3d2c5121e56d50bf3d1c"), support.Params{}.Matrix("z", "double", 8).Scalar("start", "double", 8).Scalar("step", "double", 8), indicesFloat64Go, indicesFloat64Plain, "array.go")
+	return kernelsPacked.Source("indices_float64", nativecode.Code_indices.Of("indices_float64", "f724331aa7afc9dc084fc3286bea8e84"), support.Params{}.Matrix("z", "double", 8).Scalar("start", "double", 8).Scalar("step", "double", 8), indicesFloat64Go, indicesFloat64Plain, "array.go")
 }}
 
 var indicesInt32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("indices_int32", nativecode.Code_indices.Of("indices_int32", "254746d5f359a34c2df6134fe1c3cc10"), support.Params{}.Matrix("z", "int", 4).Scalar("start", "uint", 4).Scalar("step", "uint", 4), indicesInt32Go, indicesInt32Plain, "array.go")
+	return kernelsPacked.Source("indices_int32", nativecode.Code_indices.Of("indices_int32", "cc70bc45dd5d9897a9788766d28a3699"), support.Params{}.Matrix("z", "int", 4).Scalar("start", "uint", 4).Scalar("step", "uint", 4), indicesInt32Go, indicesInt32Plain, "array.go")
 }}
 
 // launchSame makes z [same] of the inputs, element by element, as launch.Map has it.
 func launchSame[T interface {
 	float32 | float64 | int32 | bool | Float16 | BFloat16 | int8 | int16 | int64 | uint8 | uint16 | uint32 | uint64
-}, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
+}, Arg1 launch.KernelArg[T], Arg2 launch.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
 	call := launch.NewMap(s, sameKernels.Of(*new(T)), "array.same")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
@@ -474,59 +474,59 @@ var sameKernels = support.Kernels{
 }
 
 var sameFloat32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("same_float32", nativecode.Code_same.Of("same_float32", "740199137e5c9eafa2b73d1d80ef0ae2"), support.MapParams("float", "float"), support.Map1(gpu_same), support.Map1(same[float32]), "array.go")
+	return kernelsPacked.Map("same_float32", nativecode.Code_same.Of("same_float32", "19ebc41233525601a23ebc8ef1e98e80"), support.MapParams("float", "float"), support.Map1(gpu_same), support.Map1(same[float32]), "array.go")
 }}
 
 var sameFloat64Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("same_float64", nativecode.Code_same.Of("same_float64", "0a74365dc9bdc723ee3754636bcfe2d0"), support.MapParams("double", "double"), support.Map1(gpu_same_), support.Map1(same[float64]), "array.go")
+	return kernelsPacked.Map("same_float64", nativecode.Code_same.Of("same_float64", "4547247aebc68525b5a06230a249870e"), support.MapParams("double", "double"), support.Map1(gpu_same_), support.Map1(same[float64]), "array.go")
 }}
 
 var sameInt32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("same_int32", nativecode.Code_same.Of("same_int32", "b15769753b75a91609d763360f2ec1a0"), support.MapParams("int", "int"), support.Map1(gpu_same__), support.Map1(same[int32]), "array.go")
+	return kernelsPacked.Map("same_int32", nativecode.Code_same.Of("same_int32", "93d40eea5d413af541ba1e18fe2e6c25"), support.MapParams("int", "int"), support.Map1(gpu_same__), support.Map1(same[int32]), "array.go")
 }}
 
 var sameBoolKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("same_bool", nativecode.Code_same.Of("same_bool", "57c71822ffeca220498804bc5b2f96d8"), support.MapParams("uchar", "uchar"), support.Map1(gpu_same___), support.Map1(same[bool]), "array.go")
+	return kernelsPacked.Map("same_bool", nativecode.Code_same.Of("same_bool", "11ed2dcdd4bc1d6faef869eacb5a1126"), support.MapParams("uchar", "uchar"), support.Map1(gpu_same___), support.Map1(same[bool]), "array.go")
 }}
 
 var sameFloat16Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("same_Float16", nativecode.Code_same.Of("same_Float16", "036e00b2e45d9050243e9628d025a73d"), support.MapParams("ushort", "ushort"), support.Map1(gpu_same____), support.Map1(same[Float16]), "array.go")
+	return kernelsPacked.Map("same_Float16", nativecode.Code_same.Of("same_Float16", "7cc58ef89cd0921d3d52fe18ddd07403"), support.MapParams("ushort", "ushort"), support.Map1(gpu_same____), support.Map1(same[Float16]), "array.go")
 }}
 
 var sameBFloat16Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("same_BFloat16", nativecode.Code_same.Of("same_BFloat16", "1ae257b04bde8f360e12d2fc98986b73"), support.MapParams("ushort", "ushort"), support.Map1(gpu_same_____), support.Map1(same[BFloat16]), "array.go")
+	return kernelsPacked.Map("same_BFloat16", nativecode.Code_same.Of("same_BFloat16", "58ae56485d89f340cdbedb208adbf118"), support.MapParams("ushort", "ushort"), support.Map1(gpu_same_____), support.Map1(same[BFloat16]), "array.go")
 }}
 
 var sameInt8Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("same_int8", nativecode.Code_same.Of("same_int8", "02e9c238d799760e253cf34ae7d80a46"), support.MapParams("char", "char"), support.Map1(gpu_same______), support.Map1(same[int8]), "array.go")
+	return kernelsPacked.Map("same_int8", nativecode.Code_same.Of("same_int8", "2f8f96952899c5b71341ecc2571e1680"), support.MapParams("char", "char"), support.Map1(gpu_same______), support.Map1(same[int8]), "array.go")
 }}
 
 var sameInt16Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("same_int16", nativecode.Code_same.Of("same_int16", "5ec0d4bc4407747868b21832dcadbdbf"), support.MapParams("short", "short"), support.Map1(gpu_same_______), support.Map1(same[int16]), "array.go")
+	return kernelsPacked.Map("same_int16", nativecode.Code_same.Of("same_int16", "e7e66ae75afdfbbce7e2a2f814d48537"), support.MapParams("short", "short"), support.Map1(gpu_same_______), support.Map1(same[int16]), "array.go")
 }}
 
 var sameInt64Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("same_int64", nativecode.Code_same.Of("same_int64", "d1722afb22ebef8dfc72e78ced39743c"), support.MapParams("long", "long"), support.Map1(gpu_same________), support.Map1(same[int64]), "array.go")
+	return kernelsPacked.Map("same_int64", nativecode.Code_same.Of("same_int64", "3656129165b4f8573b8b06fea8ea10db"), support.MapParams("long", "long"), support.Map1(gpu_same________), support.Map1(same[int64]), "array.go")
 }}
 
 var sameUint8Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("same_uint8", nativecode.Code_same.Of("same_uint8", "129b8e1ab8c1c9ee7bb580a87bbab222"), support.MapParams("uchar", "uchar"), support.Map1(gpu_same_________), support.Map1(same[uint8]), "array.go")
+	return kernelsPacked.Map("same_uint8", nativecode.Code_same.Of("same_uint8", "78b3ec3d1be133b844205e3bcb90d5f8"), support.MapParams("uchar", "uchar"), support.Map1(gpu_same_________), support.Map1(same[uint8]), "array.go")
 }}
 
 var sameUint16Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("same_uint16", nativecode.Code_same.Of("same_uint16", "2ee8fb1ae4164d1d5af6910a2069e2b6"), support.MapParams("ushort", "ushort"), support.Map1(gpu_same__________), support.Map1(same[uint16]), "array.go")
+	return kernelsPacked.Map("same_uint16", nativecode.Code_same.Of("same_uint16", "bd83058919327210c1b700c57ad1a899"), support.MapParams("ushort", "ushort"), support.Map1(gpu_same__________), support.Map1(same[uint16]), "array.go")
 }}
 
 var sameUint32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("same_uint32", nativecode.Code_same.Of("same_uint32", "a9ec5b037d2ab18142296f289a98fd53"), support.MapParams("uint", "uint"), support.Map1(gpu_same___________), support.Map1(same[uint32]), "array.go")
+	return kernelsPacked.Map("same_uint32", nativecode.Code_same.Of("same_uint32", "6e4d36678c90886e2a7d3054c4d56078"), support.MapParams("uint", "uint"), support.Map1(gpu_same___________), support.Map1(same[uint32]), "array.go")
 }}
 
 var sameUint64Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("same_uint64", nativecode.Code_same.Of("same_uint64", "4e3afe8197dfb34efd5e99ef1e06a6f7"), support.MapParams("ulong", "ulong"), support.Map1(gpu_same____________), support.Map1(same[uint64]), "array.go")
+	return kernelsPacked.Map("same_uint64", nativecode.Code_same.Of("same_uint64", "4563f952d53e11b6fbb9b6ba657f62f4"), support.MapParams("ulong", "ulong"), support.Map1(gpu_same____________), support.Map1(same[uint64]), "array.go")
 }}
 
 // launchLess makes z [less] of the inputs, element by element, as launch.Map has it.
-func launchLess[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
+func launchLess[T interface{ float32 | float64 | int32 }, Arg1 launch.KernelArg[bool], Arg2 launch.MapArg[T], Arg3 launch.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
 	call := launch.NewMap(s, lessKernels.Of(*new(T)), "array.less")
 	launch.Result[bool](&call, z)
 	launch.Input[T](&call, x)
@@ -553,7 +553,7 @@ var lessInt32Kernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchLessEqual makes z [lessEqual] of the inputs, element by element, as launch.Map has it.
-func launchLessEqual[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
+func launchLessEqual[T interface{ float32 | float64 | int32 }, Arg1 launch.KernelArg[bool], Arg2 launch.MapArg[T], Arg3 launch.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
 	call := launch.NewMap(s, lessEqualKernels.Of(*new(T)), "array.lessEqual")
 	launch.Result[bool](&call, z)
 	launch.Input[T](&call, x)
@@ -582,7 +582,7 @@ var lessEqualInt32Kernel = support.Lazy{New: func() *backend.Source {
 // launchEquals makes z [equals] of the inputs, element by element, as launch.Map has it.
 func launchEquals[T interface {
 	float32 | float64 | int32 | bool
-}, Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
+}, Arg1 launch.KernelArg[bool], Arg2 launch.MapArg[T], Arg3 launch.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
 	call := launch.NewMap(s, equalsKernels.Of(*new(T)), "array.equals")
 	launch.Result[bool](&call, z)
 	launch.Input[T](&call, x)
@@ -616,7 +616,7 @@ var equalsBoolKernel = support.Lazy{New: func() *backend.Source {
 // launchNotEqual makes z [notEqual] of the inputs, element by element, as launch.Map has it.
 func launchNotEqual[T interface {
 	float32 | float64 | int32 | bool
-}, Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
+}, Arg1 launch.KernelArg[bool], Arg2 launch.MapArg[T], Arg3 launch.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
 	call := launch.NewMap(s, notEqualKernels.Of(*new(T)), "array.notEqual")
 	launch.Result[bool](&call, z)
 	launch.Input[T](&call, x)
@@ -648,7 +648,7 @@ var notEqualBoolKernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchIsNaN makes z [isNaN] of the inputs, element by element, as launch.Map has it.
-func launchIsNaN[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
+func launchIsNaN[T interface{ float32 | float64 }, Arg1 launch.KernelArg[bool], Arg2 launch.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
 	call := launch.NewMap(s, isNaNKernels.Of(*new(T)), "array.isNaN")
 	launch.Result[bool](&call, z)
 	launch.Input[T](&call, x)
@@ -669,7 +669,7 @@ var isNaNFloat64Kernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchIsFinite makes z [isFinite] of the inputs, element by element, as launch.Map has it.
-func launchIsFinite[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
+func launchIsFinite[T interface{ float32 | float64 }, Arg1 launch.KernelArg[bool], Arg2 launch.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
 	call := launch.NewMap(s, isFiniteKernels.Of(*new(T)), "array.isFinite")
 	launch.Result[bool](&call, z)
 	launch.Input[T](&call, x)
@@ -690,7 +690,7 @@ var isFiniteFloat64Kernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchAnd makes z [and] of the inputs, element by element, as launch.Map has it.
-func launchAnd[Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[bool], Arg3 linalg.MapArg[bool]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
+func launchAnd[Arg1 launch.KernelArg[bool], Arg2 launch.MapArg[bool], Arg3 launch.MapArg[bool]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
 	call := launch.NewMap(s, andKernel.Source(), "array.and")
 	launch.Result[bool](&call, z)
 	launch.Input[bool](&call, x)
@@ -703,7 +703,7 @@ var andKernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchOr makes z [or] of the inputs, element by element, as launch.Map has it.
-func launchOr[Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[bool], Arg3 linalg.MapArg[bool]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
+func launchOr[Arg1 launch.KernelArg[bool], Arg2 launch.MapArg[bool], Arg3 launch.MapArg[bool]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
 	call := launch.NewMap(s, orKernel.Source(), "array.or")
 	launch.Result[bool](&call, z)
 	launch.Input[bool](&call, x)
@@ -718,7 +718,7 @@ var orKernel = support.Lazy{New: func() *backend.Source {
 // launchWhere makes z [where] of the inputs, element by element, as launch.Map has it.
 func launchWhere[T interface {
 	float32 | float64 | int32 | bool | Float16 | BFloat16 | int8 | int16 | int64 | uint8 | uint16 | uint32 | uint64
-}, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[bool], Arg3 linalg.MapArg[T], Arg4 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3, z_ Arg4) error {
+}, Arg1 launch.KernelArg[T], Arg2 launch.MapArg[bool], Arg3 launch.MapArg[T], Arg4 launch.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3, z_ Arg4) error {
 	call := launch.NewMap(s, whereKernels.Of(*new(T)), "array.where")
 	launch.Result[T](&call, z)
 	launch.Input[bool](&call, x)
@@ -796,7 +796,7 @@ var whereUint64Kernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchNear makes z [near] of the inputs, element by element, as launch.Map has it.
-func launchNear[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T], Arg4 linalg.MapArg[T], Arg5 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3, rtol Arg4, atol Arg5) error {
+func launchNear[T interface{ float32 | float64 }, Arg1 launch.KernelArg[bool], Arg2 launch.MapArg[T], Arg3 launch.MapArg[T], Arg4 launch.MapArg[T], Arg5 launch.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3, rtol Arg4, atol Arg5) error {
 	call := launch.NewMap(s, nearKernels.Of(*new(T)), "array.near")
 	launch.Result[bool](&call, z)
 	launch.Input[T](&call, x)
@@ -822,7 +822,7 @@ var nearFloat64Kernel = support.Lazy{New: func() *backend.Source {
 // launchToBool makes z [toBool] of the inputs, element by element, as launch.Map has it.
 func launchToBool[S interface {
 	uint8 | uint16 | uint32 | uint64 | float32 | float64
-}, Arg1 linalg.KernelArg[bool], Arg2 linalg.MapArg[S]](s *linalg.Session, z Arg1, x Arg2) error {
+}, Arg1 launch.KernelArg[bool], Arg2 launch.MapArg[S]](s *linalg.Session, z Arg1, x Arg2) error {
 	call := launch.NewMap(s, toBoolKernels.Of(*new(S)), "array.toBool")
 	launch.Result[bool](&call, z)
 	launch.Input[S](&call, x)
@@ -863,7 +863,7 @@ var toBoolFloat64Kernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchToInt8 makes z [toInt8] of the inputs, element by element, as launch.Map has it.
-func launchToInt8[S interface{ float32 | float64 }, Arg1 linalg.KernelArg[int8], Arg2 linalg.MapArg[S]](s *linalg.Session, z Arg1, x Arg2) error {
+func launchToInt8[S interface{ float32 | float64 }, Arg1 launch.KernelArg[int8], Arg2 launch.MapArg[S]](s *linalg.Session, z Arg1, x Arg2) error {
 	call := launch.NewMap(s, toInt8Kernels.Of(*new(S)), "array.toInt8")
 	launch.Result[int8](&call, z)
 	launch.Input[S](&call, x)
@@ -884,7 +884,7 @@ var toInt8Float64Kernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchToInt16 makes z [toInt16] of the inputs, element by element, as launch.Map has it.
-func launchToInt16[S interface{ float32 | float64 }, Arg1 linalg.KernelArg[int16], Arg2 linalg.MapArg[S]](s *linalg.Session, z Arg1, x Arg2) error {
+func launchToInt16[S interface{ float32 | float64 }, Arg1 launch.KernelArg[int16], Arg2 launch.MapArg[S]](s *linalg.Session, z Arg1, x Arg2) error {
 	call := launch.NewMap(s, toInt16Kernels.Of(*new(S)), "array.toInt16")
 	launch.Result[int16](&call, z)
 	launch.Input[S](&call, x)
@@ -905,7 +905,7 @@ var toInt16Float64Kernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchToInt32 makes z [toInt32] of the inputs, element by element, as launch.Map has it.
-func launchToInt32[S interface{ float32 | float64 }, Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[S]](s *linalg.Session, z Arg1, x Arg2) error {
+func launchToInt32[S interface{ float32 | float64 }, Arg1 launch.KernelArg[int32], Arg2 launch.MapArg[S]](s *linalg.Session, z Arg1, x Arg2) error {
 	call := launch.NewMap(s, toInt32Kernels.Of(*new(S)), "array.toInt32")
 	launch.Result[int32](&call, z)
 	launch.Input[S](&call, x)
@@ -926,7 +926,7 @@ var toInt32Float64Kernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchToInt64 makes z [toInt64] of the inputs, element by element, as launch.Map has it.
-func launchToInt64[S interface{ float32 | float64 }, Arg1 linalg.KernelArg[int64], Arg2 linalg.MapArg[S]](s *linalg.Session, z Arg1, x Arg2) error {
+func launchToInt64[S interface{ float32 | float64 }, Arg1 launch.KernelArg[int64], Arg2 launch.MapArg[S]](s *linalg.Session, z Arg1, x Arg2) error {
 	call := launch.NewMap(s, toInt64Kernels.Of(*new(S)), "array.toInt64")
 	launch.Result[int64](&call, z)
 	launch.Input[S](&call, x)
@@ -949,7 +949,7 @@ var toInt64Float64Kernel = support.Lazy{New: func() *backend.Source {
 // launchToUint8 makes z [toUint8] of the inputs, element by element, as launch.Map has it.
 func launchToUint8[S interface {
 	float32 | float64 | uint16 | uint32 | uint64
-}, Arg1 linalg.KernelArg[uint8], Arg2 linalg.MapArg[S]](s *linalg.Session, z Arg1, x Arg2) error {
+}, Arg1 launch.KernelArg[uint8], Arg2 launch.MapArg[S]](s *linalg.Session, z Arg1, x Arg2) error {
 	call := launch.NewMap(s, toUint8Kernels.Of(*new(S)), "array.toUint8")
 	launch.Result[uint8](&call, z)
 	launch.Input[S](&call, x)
@@ -987,7 +987,7 @@ var toUint8Uint64Kernel = support.Lazy{New: func() *backend.Source {
 // launchToUint16 makes z [toUint16] of the inputs, element by element, as launch.Map has it.
 func launchToUint16[S interface {
 	float32 | float64 | int8 | uint8 | uint32 | uint64
-}, Arg1 linalg.KernelArg[uint16], Arg2 linalg.MapArg[S]](s *linalg.Session, z Arg1, x Arg2) error {
+}, Arg1 launch.KernelArg[uint16], Arg2 launch.MapArg[S]](s *linalg.Session, z Arg1, x Arg2) error {
 	call := launch.NewMap(s, toUint16Kernels.Of(*new(S)), "array.toUint16")
 	launch.Result[uint16](&call, z)
 	launch.Input[S](&call, x)
@@ -1030,7 +1030,7 @@ var toUint16Uint64Kernel = support.Lazy{New: func() *backend.Source {
 // launchToUint32 makes z [toUint32] of the inputs, element by element, as launch.Map has it.
 func launchToUint32[S interface {
 	float32 | float64 | int8 | uint8 | int16 | uint16 | uint64
-}, Arg1 linalg.KernelArg[uint32], Arg2 linalg.MapArg[S]](s *linalg.Session, z Arg1, x Arg2) error {
+}, Arg1 launch.KernelArg[uint32], Arg2 launch.MapArg[S]](s *linalg.Session, z Arg1, x Arg2) error {
 	call := launch.NewMap(s, toUint32Kernels.Of(*new(S)), "array.toUint32")
 	launch.Result[uint32](&call, z)
 	launch.Input[S](&call, x)
@@ -1078,7 +1078,7 @@ var toUint32Uint64Kernel = support.Lazy{New: func() *backend.Source {
 // launchToUint64 makes z [toUint64] of the inputs, element by element, as launch.Map has it.
 func launchToUint64[S interface {
 	float32 | float64 | int8 | uint8 | int16 | uint16 | int32 | uint32
-}, Arg1 linalg.KernelArg[uint64], Arg2 linalg.MapArg[S]](s *linalg.Session, z Arg1, x Arg2) error {
+}, Arg1 launch.KernelArg[uint64], Arg2 launch.MapArg[S]](s *linalg.Session, z Arg1, x Arg2) error {
 	call := launch.NewMap(s, toUint64Kernels.Of(*new(S)), "array.toUint64")
 	launch.Result[uint64](&call, z)
 	launch.Input[S](&call, x)
@@ -1131,7 +1131,7 @@ var toUint64Uint32Kernel = support.Lazy{New: func() *backend.Source {
 // launchToFloat32 makes z [toFloat32] of the inputs, element by element, as launch.Map has it.
 func launchToFloat32[S interface {
 	float64 | int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64
-}, Arg1 linalg.KernelArg[float32], Arg2 linalg.MapArg[S]](s *linalg.Session, z Arg1, x Arg2) error {
+}, Arg1 launch.KernelArg[float32], Arg2 launch.MapArg[S]](s *linalg.Session, z Arg1, x Arg2) error {
 	call := launch.NewMap(s, toFloat32Kernels.Of(*new(S)), "array.toFloat32")
 	launch.Result[float32](&call, z)
 	launch.Input[S](&call, x)
@@ -1189,7 +1189,7 @@ var toFloat32Uint64Kernel = support.Lazy{New: func() *backend.Source {
 // launchToFloat64 makes z [toFloat64] of the inputs, element by element, as launch.Map has it.
 func launchToFloat64[S interface {
 	float32 | int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64
-}, Arg1 linalg.KernelArg[float64], Arg2 linalg.MapArg[S]](s *linalg.Session, z Arg1, x Arg2) error {
+}, Arg1 launch.KernelArg[float64], Arg2 launch.MapArg[S]](s *linalg.Session, z Arg1, x Arg2) error {
 	call := launch.NewMap(s, toFloat64Kernels.Of(*new(S)), "array.toFloat64")
 	launch.Result[float64](&call, z)
 	launch.Input[S](&call, x)
@@ -1245,7 +1245,7 @@ var toFloat64Uint64Kernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchWidenFloat16 makes z [widenFloat16] of the inputs, element by element, as launch.Map has it.
-func launchWidenFloat16[Arg1 linalg.KernelArg[float32], Arg2 linalg.MapArg[element.Float16]](s *linalg.Session, z Arg1, x Arg2) error {
+func launchWidenFloat16[Arg1 launch.KernelArg[float32], Arg2 launch.MapArg[element.Float16]](s *linalg.Session, z Arg1, x Arg2) error {
 	call := launch.NewMap(s, widenFloat16Kernel.Source(), "array.widenFloat16")
 	launch.Result[float32](&call, z)
 	launch.Input[element.Float16](&call, x)
@@ -1257,7 +1257,7 @@ var widenFloat16Kernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchWidenBFloat16 makes z [widenBFloat16] of the inputs, element by element, as launch.Map has it.
-func launchWidenBFloat16[Arg1 linalg.KernelArg[float32], Arg2 linalg.MapArg[element.BFloat16]](s *linalg.Session, z Arg1, x Arg2) error {
+func launchWidenBFloat16[Arg1 launch.KernelArg[float32], Arg2 launch.MapArg[element.BFloat16]](s *linalg.Session, z Arg1, x Arg2) error {
 	call := launch.NewMap(s, widenBFloat16Kernel.Source(), "array.widenBFloat16")
 	launch.Result[float32](&call, z)
 	launch.Input[element.BFloat16](&call, x)
@@ -1269,7 +1269,7 @@ var widenBFloat16Kernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchToFloat16 makes z [toFloat16] of the inputs, element by element, as launch.Map has it.
-func launchToFloat16[Arg1 linalg.KernelArg[element.Float16], Arg2 linalg.MapArg[float32]](s *linalg.Session, z Arg1, x Arg2) error {
+func launchToFloat16[Arg1 launch.KernelArg[element.Float16], Arg2 launch.MapArg[float32]](s *linalg.Session, z Arg1, x Arg2) error {
 	call := launch.NewMap(s, toFloat16Kernel.Source(), "array.toFloat16")
 	launch.Result[element.Float16](&call, z)
 	launch.Input[float32](&call, x)
@@ -1281,7 +1281,7 @@ var toFloat16Kernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchToBFloat16 makes z [toBFloat16] of the inputs, element by element, as launch.Map has it.
-func launchToBFloat16[Arg1 linalg.KernelArg[element.BFloat16], Arg2 linalg.MapArg[float32]](s *linalg.Session, z Arg1, x Arg2) error {
+func launchToBFloat16[Arg1 launch.KernelArg[element.BFloat16], Arg2 launch.MapArg[float32]](s *linalg.Session, z Arg1, x Arg2) error {
 	call := launch.NewMap(s, toBFloat16Kernel.Source(), "array.toBFloat16")
 	launch.Result[element.BFloat16](&call, z)
 	launch.Input[float32](&call, x)
@@ -1293,7 +1293,7 @@ var toBFloat16Kernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchDoubleToFloat16 makes z [doubleToFloat16] of the inputs, element by element, as launch.Map has it.
-func launchDoubleToFloat16[Arg1 linalg.KernelArg[element.Float16], Arg2 linalg.MapArg[float64]](s *linalg.Session, z Arg1, x Arg2) error {
+func launchDoubleToFloat16[Arg1 launch.KernelArg[element.Float16], Arg2 launch.MapArg[float64]](s *linalg.Session, z Arg1, x Arg2) error {
 	call := launch.NewMap(s, doubleToFloat16Kernel.Source(), "array.doubleToFloat16")
 	launch.Result[element.Float16](&call, z)
 	launch.Input[float64](&call, x)
@@ -1305,7 +1305,7 @@ var doubleToFloat16Kernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchDoubleToBFloat16 makes z [doubleToBFloat16] of the inputs, element by element, as launch.Map has it.
-func launchDoubleToBFloat16[Arg1 linalg.KernelArg[element.BFloat16], Arg2 linalg.MapArg[float64]](s *linalg.Session, z Arg1, x Arg2) error {
+func launchDoubleToBFloat16[Arg1 launch.KernelArg[element.BFloat16], Arg2 launch.MapArg[float64]](s *linalg.Session, z Arg1, x Arg2) error {
 	call := launch.NewMap(s, doubleToBFloat16Kernel.Source(), "array.doubleToBFloat16")
 	launch.Result[element.BFloat16](&call, z)
 	launch.Input[float64](&call, x)
@@ -1318,7 +1318,7 @@ var doubleToBFloat16Kernel = support.Lazy{New: func() *backend.Source {
 
 // launchCumProd runs [cumProd] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func launchCumProd[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.KernelArg[T]](s *linalg.Session, grid backend.Grid, z Arg1, x Arg2) error {
+func launchCumProd[T interface{ float32 | float64 | int32 }, Arg1 launch.KernelArg[T], Arg2 launch.KernelArg[T]](s *linalg.Session, grid backend.Grid, z Arg1, x Arg2) error {
 	call := launch.New(s, cumProdKernels.Of(*new(T)), grid)
 	launch.Matrix[T](&call, "z", z)
 	launch.Matrix[T](&call, "x", x)
@@ -1344,7 +1344,7 @@ var cumProdInt32Kernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchExp makes z [exp] of the inputs, element by element, as launch.Map has it.
-func launchExp[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
+func launchExp[T interface{ float32 | float64 }, Arg1 launch.KernelArg[T], Arg2 launch.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
 	call := launch.NewMap(s, expKernels.Of(*new(T)), "array.exp")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
@@ -1365,7 +1365,7 @@ var expFloat64Kernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchExp2 makes z [exp2] of the inputs, element by element, as launch.Map has it.
-func launchExp2[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
+func launchExp2[T interface{ float32 | float64 }, Arg1 launch.KernelArg[T], Arg2 launch.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
 	call := launch.NewMap(s, exp2Kernels.Of(*new(T)), "array.exp2")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
@@ -1386,7 +1386,7 @@ var exp2Float64Kernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchExpm1 makes z [expm1] of the inputs, element by element, as launch.Map has it.
-func launchExpm1[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
+func launchExpm1[T interface{ float32 | float64 }, Arg1 launch.KernelArg[T], Arg2 launch.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
 	call := launch.NewMap(s, expm1Kernels.Of(*new(T)), "array.expm1")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
@@ -1407,7 +1407,7 @@ var expm1Float64Kernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchLog makes z [log] of the inputs, element by element, as launch.Map has it.
-func launchLog[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
+func launchLog[T interface{ float32 | float64 }, Arg1 launch.KernelArg[T], Arg2 launch.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
 	call := launch.NewMap(s, logKernels.Of(*new(T)), "array.log")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
@@ -1428,7 +1428,7 @@ var logFloat64Kernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchLog2 makes z [log2] of the inputs, element by element, as launch.Map has it.
-func launchLog2[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
+func launchLog2[T interface{ float32 | float64 }, Arg1 launch.KernelArg[T], Arg2 launch.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
 	call := launch.NewMap(s, log2Kernels.Of(*new(T)), "array.log2")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
@@ -1449,7 +1449,7 @@ var log2Float64Kernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchLog10 makes z [log10] of the inputs, element by element, as launch.Map has it.
-func launchLog10[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
+func launchLog10[T interface{ float32 | float64 }, Arg1 launch.KernelArg[T], Arg2 launch.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
 	call := launch.NewMap(s, log10Kernels.Of(*new(T)), "array.log10")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
@@ -1470,7 +1470,7 @@ var log10Float64Kernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchLog1p makes z [log1p] of the inputs, element by element, as launch.Map has it.
-func launchLog1p[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
+func launchLog1p[T interface{ float32 | float64 }, Arg1 launch.KernelArg[T], Arg2 launch.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
 	call := launch.NewMap(s, log1pKernels.Of(*new(T)), "array.log1p")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
@@ -1491,7 +1491,7 @@ var log1pFloat64Kernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchSin makes z [sin] of the inputs, element by element, as launch.Map has it.
-func launchSin[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
+func launchSin[T interface{ float32 | float64 }, Arg1 launch.KernelArg[T], Arg2 launch.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
 	call := launch.NewMap(s, sinKernels.Of(*new(T)), "array.sin")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
@@ -1512,7 +1512,7 @@ var sinFloat64Kernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchCos makes z [cos] of the inputs, element by element, as launch.Map has it.
-func launchCos[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
+func launchCos[T interface{ float32 | float64 }, Arg1 launch.KernelArg[T], Arg2 launch.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
 	call := launch.NewMap(s, cosKernels.Of(*new(T)), "array.cos")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
@@ -1533,7 +1533,7 @@ var cosFloat64Kernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchTan makes z [tan] of the inputs, element by element, as launch.Map has it.
-func launchTan[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
+func launchTan[T interface{ float32 | float64 }, Arg1 launch.KernelArg[T], Arg2 launch.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
 	call := launch.NewMap(s, tanKernels.Of(*new(T)), "array.tan")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
@@ -1554,7 +1554,7 @@ var tanFloat64Kernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchSinPi makes z [sinPi] of the inputs, element by element, as launch.Map has it.
-func launchSinPi[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
+func launchSinPi[T interface{ float32 | float64 }, Arg1 launch.KernelArg[T], Arg2 launch.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
 	call := launch.NewMap(s, sinPiKernels.Of(*new(T)), "array.sinPi")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
@@ -1575,7 +1575,7 @@ var sinPiFloat64Kernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchCosPi makes z [cosPi] of the inputs, element by element, as launch.Map has it.
-func launchCosPi[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
+func launchCosPi[T interface{ float32 | float64 }, Arg1 launch.KernelArg[T], Arg2 launch.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
 	call := launch.NewMap(s, cosPiKernels.Of(*new(T)), "array.cosPi")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
@@ -1596,7 +1596,7 @@ var cosPiFloat64Kernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchAsin makes z [asin] of the inputs, element by element, as launch.Map has it.
-func launchAsin[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
+func launchAsin[T interface{ float32 | float64 }, Arg1 launch.KernelArg[T], Arg2 launch.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
 	call := launch.NewMap(s, asinKernels.Of(*new(T)), "array.asin")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
@@ -1617,7 +1617,7 @@ var asinFloat64Kernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchAcos makes z [acos] of the inputs, element by element, as launch.Map has it.
-func launchAcos[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
+func launchAcos[T interface{ float32 | float64 }, Arg1 launch.KernelArg[T], Arg2 launch.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
 	call := launch.NewMap(s, acosKernels.Of(*new(T)), "array.acos")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
@@ -1638,7 +1638,7 @@ var acosFloat64Kernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchAtan makes z [atan] of the inputs, element by element, as launch.Map has it.
-func launchAtan[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
+func launchAtan[T interface{ float32 | float64 }, Arg1 launch.KernelArg[T], Arg2 launch.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
 	call := launch.NewMap(s, atanKernels.Of(*new(T)), "array.atan")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
@@ -1659,7 +1659,7 @@ var atanFloat64Kernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchSinh makes z [sinh] of the inputs, element by element, as launch.Map has it.
-func launchSinh[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
+func launchSinh[T interface{ float32 | float64 }, Arg1 launch.KernelArg[T], Arg2 launch.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
 	call := launch.NewMap(s, sinhKernels.Of(*new(T)), "array.sinh")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
@@ -1680,7 +1680,7 @@ var sinhFloat64Kernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchCosh makes z [cosh] of the inputs, element by element, as launch.Map has it.
-func launchCosh[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
+func launchCosh[T interface{ float32 | float64 }, Arg1 launch.KernelArg[T], Arg2 launch.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
 	call := launch.NewMap(s, coshKernels.Of(*new(T)), "array.cosh")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
@@ -1701,7 +1701,7 @@ var coshFloat64Kernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchTanh makes z [tanh] of the inputs, element by element, as launch.Map has it.
-func launchTanh[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
+func launchTanh[T interface{ float32 | float64 }, Arg1 launch.KernelArg[T], Arg2 launch.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
 	call := launch.NewMap(s, tanhKernels.Of(*new(T)), "array.tanh")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
@@ -1722,7 +1722,7 @@ var tanhFloat64Kernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchAsinh makes z [asinh] of the inputs, element by element, as launch.Map has it.
-func launchAsinh[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
+func launchAsinh[T interface{ float32 | float64 }, Arg1 launch.KernelArg[T], Arg2 launch.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
 	call := launch.NewMap(s, asinhKernels.Of(*new(T)), "array.asinh")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
@@ -1743,7 +1743,7 @@ var asinhFloat64Kernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchAcosh makes z [acosh] of the inputs, element by element, as launch.Map has it.
-func launchAcosh[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
+func launchAcosh[T interface{ float32 | float64 }, Arg1 launch.KernelArg[T], Arg2 launch.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
 	call := launch.NewMap(s, acoshKernels.Of(*new(T)), "array.acosh")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
@@ -1764,7 +1764,7 @@ var acoshFloat64Kernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchAtanh makes z [atanh] of the inputs, element by element, as launch.Map has it.
-func launchAtanh[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
+func launchAtanh[T interface{ float32 | float64 }, Arg1 launch.KernelArg[T], Arg2 launch.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
 	call := launch.NewMap(s, atanhKernels.Of(*new(T)), "array.atanh")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
@@ -1785,7 +1785,7 @@ var atanhFloat64Kernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchCbrt makes z [cbrt] of the inputs, element by element, as launch.Map has it.
-func launchCbrt[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
+func launchCbrt[T interface{ float32 | float64 }, Arg1 launch.KernelArg[T], Arg2 launch.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
 	call := launch.NewMap(s, cbrtKernels.Of(*new(T)), "array.cbrt")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
@@ -1806,7 +1806,7 @@ var cbrtFloat64Kernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchRsqrt makes z [rsqrt] of the inputs, element by element, as launch.Map has it.
-func launchRsqrt[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
+func launchRsqrt[T interface{ float32 | float64 }, Arg1 launch.KernelArg[T], Arg2 launch.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
 	call := launch.NewMap(s, rsqrtKernels.Of(*new(T)), "array.rsqrt")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
@@ -1827,7 +1827,7 @@ var rsqrtFloat64Kernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchErf makes z [erf] of the inputs, element by element, as launch.Map has it.
-func launchErf[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
+func launchErf[T interface{ float32 | float64 }, Arg1 launch.KernelArg[T], Arg2 launch.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
 	call := launch.NewMap(s, erfKernels.Of(*new(T)), "array.erf")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
@@ -1848,7 +1848,7 @@ var erfFloat64Kernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchErfc makes z [erfc] of the inputs, element by element, as launch.Map has it.
-func launchErfc[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
+func launchErfc[T interface{ float32 | float64 }, Arg1 launch.KernelArg[T], Arg2 launch.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
 	call := launch.NewMap(s, erfcKernels.Of(*new(T)), "array.erfc")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
@@ -1869,7 +1869,7 @@ var erfcFloat64Kernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchSigmoid makes z [sigmoid] of the inputs, element by element, as launch.Map has it.
-func launchSigmoid[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
+func launchSigmoid[T interface{ float32 | float64 }, Arg1 launch.KernelArg[T], Arg2 launch.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
 	call := launch.NewMap(s, sigmoidKernels.Of(*new(T)), "array.sigmoid")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
@@ -1890,7 +1890,7 @@ var sigmoidFloat64Kernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchFloor makes z [floor] of the inputs, element by element, as launch.Map has it.
-func launchFloor[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
+func launchFloor[T interface{ float32 | float64 }, Arg1 launch.KernelArg[T], Arg2 launch.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
 	call := launch.NewMap(s, floorKernels.Of(*new(T)), "array.floor")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
@@ -1911,7 +1911,7 @@ var floorFloat64Kernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchCeil makes z [ceil] of the inputs, element by element, as launch.Map has it.
-func launchCeil[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
+func launchCeil[T interface{ float32 | float64 }, Arg1 launch.KernelArg[T], Arg2 launch.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
 	call := launch.NewMap(s, ceilKernels.Of(*new(T)), "array.ceil")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
@@ -1932,7 +1932,7 @@ var ceilFloat64Kernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchTrunc makes z [trunc] of the inputs, element by element, as launch.Map has it.
-func launchTrunc[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
+func launchTrunc[T interface{ float32 | float64 }, Arg1 launch.KernelArg[T], Arg2 launch.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
 	call := launch.NewMap(s, truncKernels.Of(*new(T)), "array.trunc")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
@@ -1953,7 +1953,7 @@ var truncFloat64Kernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchRound makes z [round] of the inputs, element by element, as launch.Map has it.
-func launchRound[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
+func launchRound[T interface{ float32 | float64 }, Arg1 launch.KernelArg[T], Arg2 launch.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
 	call := launch.NewMap(s, roundKernels.Of(*new(T)), "array.round")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
@@ -1974,7 +1974,7 @@ var roundFloat64Kernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchRoundToEven makes z [roundToEven] of the inputs, element by element, as launch.Map has it.
-func launchRoundToEven[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
+func launchRoundToEven[T interface{ float32 | float64 }, Arg1 launch.KernelArg[T], Arg2 launch.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
 	call := launch.NewMap(s, roundToEvenKernels.Of(*new(T)), "array.roundToEven")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
@@ -1995,7 +1995,7 @@ var roundToEvenFloat64Kernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchPow makes z [pow] of the inputs, element by element, as launch.Map has it.
-func launchPow[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
+func launchPow[T interface{ float32 | float64 }, Arg1 launch.KernelArg[T], Arg2 launch.MapArg[T], Arg3 launch.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
 	call := launch.NewMap(s, powKernels.Of(*new(T)), "array.pow")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
@@ -2017,7 +2017,7 @@ var powFloat64Kernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchAtan2 makes z [atan2] of the inputs, element by element, as launch.Map has it.
-func launchAtan2[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
+func launchAtan2[T interface{ float32 | float64 }, Arg1 launch.KernelArg[T], Arg2 launch.MapArg[T], Arg3 launch.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
 	call := launch.NewMap(s, atan2Kernels.Of(*new(T)), "array.atan2")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
@@ -2039,7 +2039,7 @@ var atan2Float64Kernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchHypot makes z [hypot] of the inputs, element by element, as launch.Map has it.
-func launchHypot[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
+func launchHypot[T interface{ float32 | float64 }, Arg1 launch.KernelArg[T], Arg2 launch.MapArg[T], Arg3 launch.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
 	call := launch.NewMap(s, hypotKernels.Of(*new(T)), "array.hypot")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
@@ -2061,7 +2061,7 @@ var hypotFloat64Kernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchMod makes z [mod] of the inputs, element by element, as launch.Map has it.
-func launchMod[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
+func launchMod[T interface{ float32 | float64 }, Arg1 launch.KernelArg[T], Arg2 launch.MapArg[T], Arg3 launch.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
 	call := launch.NewMap(s, modKernels.Of(*new(T)), "array.mod")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
@@ -2083,7 +2083,7 @@ var modFloat64Kernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchRelu makes z [relu] of the inputs, element by element, as launch.Map has it.
-func launchRelu[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
+func launchRelu[T interface{ float32 | float64 }, Arg1 launch.KernelArg[T], Arg2 launch.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
 	call := launch.NewMap(s, reluKernels.Of(*new(T)), "array.relu")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
@@ -2104,7 +2104,7 @@ var reluFloat64Kernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchLeakyRelu makes z [leakyRelu] of the inputs, element by element, as launch.Map has it.
-func launchLeakyRelu[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
+func launchLeakyRelu[T interface{ float32 | float64 }, Arg1 launch.KernelArg[T], Arg2 launch.MapArg[T], Arg3 launch.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
 	call := launch.NewMap(s, leakyReluKernels.Of(*new(T)), "array.leakyRelu")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
@@ -2126,7 +2126,7 @@ var leakyReluFloat64Kernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchSoftplus makes z [softplus] of the inputs, element by element, as launch.Map has it.
-func launchSoftplus[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
+func launchSoftplus[T interface{ float32 | float64 }, Arg1 launch.KernelArg[T], Arg2 launch.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
 	call := launch.NewMap(s, softplusKernels.Of(*new(T)), "array.softplus")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
@@ -2147,7 +2147,7 @@ var softplusFloat64Kernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchSilu makes z [silu] of the inputs, element by element, as launch.Map has it.
-func launchSilu[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
+func launchSilu[T interface{ float32 | float64 }, Arg1 launch.KernelArg[T], Arg2 launch.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
 	call := launch.NewMap(s, siluKernels.Of(*new(T)), "array.silu")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
@@ -2168,7 +2168,7 @@ var siluFloat64Kernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchGelu makes z [gelu] of the inputs, element by element, as launch.Map has it.
-func launchGelu[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
+func launchGelu[T interface{ float32 | float64 }, Arg1 launch.KernelArg[T], Arg2 launch.MapArg[T]](s *linalg.Session, z Arg1, x Arg2) error {
 	call := launch.NewMap(s, geluKernels.Of(*new(T)), "array.gelu")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
@@ -2189,7 +2189,7 @@ var geluFloat64Kernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchFloorDiv makes z [floorDiv] of the inputs, element by element, as launch.Map has it.
-func launchFloorDiv[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
+func launchFloorDiv[T interface{ float32 | float64 }, Arg1 launch.KernelArg[T], Arg2 launch.MapArg[T], Arg3 launch.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
 	call := launch.NewMap(s, floorDivKernels.Of(*new(T)), "array.floorDiv")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
@@ -2211,7 +2211,7 @@ var floorDivFloat64Kernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchFloorMod makes z [floorMod] of the inputs, element by element, as launch.Map has it.
-func launchFloorMod[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
+func launchFloorMod[T interface{ float32 | float64 }, Arg1 launch.KernelArg[T], Arg2 launch.MapArg[T], Arg3 launch.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
 	call := launch.NewMap(s, floorModKernels.Of(*new(T)), "array.floorMod")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
@@ -2233,7 +2233,7 @@ var floorModFloat64Kernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchFloorQuo makes z [floorQuo] of the inputs, element by element, as launch.Map has it.
-func launchFloorQuo[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 linalg.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
+func launchFloorQuo[Arg1 launch.KernelArg[int32], Arg2 launch.MapArg[int32], Arg3 launch.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
 	call := launch.NewMap(s, floorQuoKernel.Source(), "array.floorQuo")
 	launch.Result[int32](&call, z)
 	launch.Input[int32](&call, x)
@@ -2246,7 +2246,7 @@ var floorQuoKernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchFloorRem makes z [floorRem] of the inputs, element by element, as launch.Map has it.
-func launchFloorRem[Arg1 linalg.KernelArg[int32], Arg2 linalg.MapArg[int32], Arg3 linalg.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
+func launchFloorRem[Arg1 launch.KernelArg[int32], Arg2 launch.MapArg[int32], Arg3 launch.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
 	call := launch.NewMap(s, floorRemKernel.Source(), "array.floorRem")
 	launch.Result[int32](&call, z)
 	launch.Input[int32](&call, x)
@@ -2260,7 +2260,7 @@ var floorRemKernel = support.Lazy{New: func() *backend.Source {
 
 // launchKron runs [kron] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func launchKron[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.KernelArg[T], Arg3 linalg.KernelArg[T]](s *linalg.Session, grid backend.Grid, z Arg1, x Arg2, y Arg3) error {
+func launchKron[T interface{ float32 | float64 | int32 }, Arg1 launch.KernelArg[T], Arg2 launch.KernelArg[T], Arg3 launch.KernelArg[T]](s *linalg.Session, grid backend.Grid, z Arg1, x Arg2, y Arg3) error {
 	call := launch.New(s, kronKernels.Of(*new(T)), grid)
 	launch.Matrix[T](&call, "z", z)
 	launch.Matrix[T](&call, "x", x)
@@ -2275,19 +2275,19 @@ var kronKernels = support.Kernels{
 }
 
 var kronFloat32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("kron_float32", nativecode.Code_kron.Of("kron_float32", "2dc2f7837eca476cbe71b3970c03afd2"), support.Params{}.Matrix("z", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4), kronFloat32Go, kronFloat32Plain, "move.go")
+	return kernelsPacked.Source("kron_float32", nativecode.Code_kron.Of("kron_float32", "f4730f59f03463cacdcfb4e5ed8fe61a"), support.Params{}.Matrix("z", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4), kronFloat32Go, kronFloat32Plain, "move.go")
 }}
 
 var kronFloat64Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("kron_float64", nativecode.Code_kron.Of("kron_float64", "f91ae1b92a979786f4edb97b8640a6c3"), support.Params{}.Matrix("z", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8), kronFloat64Go, kronFloat64Plain, "move.go")
+	return kernelsPacked.Source("kron_float64", nativecode.Code_kron.Of("kron_float64", "8e628deafa8d4788afe4b783342edad1"), support.Params{}.Matrix("z", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8), kronFloat64Go, kronFloat64Plain, "move.go")
 }}
 
 var kronInt32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("kron_int32", nativecode.Code_kron.Of("kron_int32", "719ce20f280daa5806b6cee6c66b4783"), support.Params{}.Matrix("z", "int", 4).ConstMatrix("x", "int", 4).ConstMatrix("y", "int", 4), kronInt32Go, kronInt32Plain, "move.go")
+	return kernelsPacked.Source("kron_int32", nativecode.Code_kron.Of("kron_int32", "87dd5d7e90d000173196714430659a92"), support.Params{}.Matrix("z", "int", 4).ConstMatrix("x", "int", 4).ConstMatrix("y", "int", 4), kronInt32Go, kronInt32Plain, "move.go")
 }}
 
 // launchLower makes z [lower] of the inputs, element by element, as launch.Map has it.
-func launchLower[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[int32], Arg4 linalg.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, i Arg3, j Arg4) error {
+func launchLower[T interface{ float32 | float64 | int32 }, Arg1 launch.KernelArg[T], Arg2 launch.MapArg[T], Arg3 launch.MapArg[int32], Arg4 launch.MapArg[int32]](s *linalg.Session, z Arg1, x Arg2, i Arg3, j Arg4) error {
 	call := launch.NewMap(s, lowerKernels.Of(*new(T)), "array.lower")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
@@ -2303,19 +2303,19 @@ var lowerKernels = support.Kernels{
 }
 
 var lowerFloat32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("lower_float32", nativecode.Code_lower.Of("lower_float32", "e1e4bfa5f6506d13b0d4a898d571cde5"), support.MapParams("float", "float", "int", "int"), support.Map3(gpu_lower), support.Map3(lower[float32]), "move.go")
+	return kernelsPacked.Map("lower_float32", nativecode.Code_lower.Of("lower_float32", "4b9b5400bb3038839350b97d51681af2"), support.MapParams("float", "float", "int", "int"), support.Map3(gpu_lower), support.Map3(lower[float32]), "move.go")
 }}
 
 var lowerFloat64Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("lower_float64", nativecode.Code_lower.Of("lower_float64", "34b5154b03f2aa572ac181ee7da654f7"), support.MapParams("double", "double", "int", "int"), support.Map3(gpu_lower_), support.Map3(lower[float64]), "move.go")
+	return kernelsPacked.Map("lower_float64", nativecode.Code_lower.Of("lower_float64", "a5008299f0ccfbd1e73cd0257bd03098"), support.MapParams("double", "double", "int", "int"), support.Map3(gpu_lower_), support.Map3(lower[float64]), "move.go")
 }}
 
 var lowerInt32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("lower_int32", nativecode.Code_lower.Of("lower_int32", "0e088814193a39382efb0fdaab8bda50"), support.MapParams("int", "int", "int", "int"), support.Map3(gpu_lower__), support.Map3(lower[int32]), "move.go")
+	return kernelsPacked.Map("lower_int32", nativecode.Code_lower.Of("lower_int32", "1b071e334474020c92372eb1415b6e81"), support.MapParams("int", "int", "int", "int"), support.Map3(gpu_lower__), support.Map3(lower[int32]), "move.go")
 }}
 
 // launchFMax makes z [fMax] of the inputs, element by element, as launch.Map has it.
-func launchFMax[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
+func launchFMax[T interface{ float32 | float64 }, Arg1 launch.KernelArg[T], Arg2 launch.MapArg[T], Arg3 launch.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
 	call := launch.NewMap(s, fMaxKernels.Of(*new(T)), "array.fMax")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
@@ -2337,7 +2337,7 @@ var fMaxFloat64Kernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchFMin makes z [fMin] of the inputs, element by element, as launch.Map has it.
-func launchFMin[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
+func launchFMin[T interface{ float32 | float64 }, Arg1 launch.KernelArg[T], Arg2 launch.MapArg[T], Arg3 launch.MapArg[T]](s *linalg.Session, z Arg1, x Arg2, y Arg3) error {
 	call := launch.NewMap(s, fMinKernels.Of(*new(T)), "array.fMin")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
@@ -2359,7 +2359,7 @@ var fMinFloat64Kernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // launchBetween makes z [between] of the inputs, element by element, as launch.Map has it.
-func launchBetween[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.MapArg[T], Arg3 linalg.MapArg[T], Arg4 linalg.MapArg[float64]](s *linalg.Session, z Arg1, x Arg2, y Arg3, f Arg4) error {
+func launchBetween[T interface{ float32 | float64 }, Arg1 launch.KernelArg[T], Arg2 launch.MapArg[T], Arg3 launch.MapArg[T], Arg4 launch.MapArg[float64]](s *linalg.Session, z Arg1, x Arg2, y Arg3, f Arg4) error {
 	call := launch.NewMap(s, betweenKernels.Of(*new(T)), "array.between")
 	launch.Result[T](&call, z)
 	launch.Input[T](&call, x)
@@ -2374,11 +2374,11 @@ var betweenKernels = support.Kernels{
 }
 
 var betweenFloat32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("between_float32", nativecode.Code_between.Of("between_float32", "2a3f00301ad702dee62cd1efc1cbfccb"), support.MapParams("float", "float", "float", "double"), support.Map3(gpu_between), support.Map3(between[float32]), "sort.go")
+	return kernelsPacked.Map("between_float32", nativecode.Code_between.Of("between_float32", "0095fee869351d74f9e6f6125dcc7a88"), support.MapParams("float", "float", "float", "double"), support.Map3(gpu_between), support.Map3(between[float32]), "sort.go")
 }}
 
 var betweenFloat64Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("between_float64", nativecode.Code_between.Of("between_float64", "7e5cea1862c14f95438e2a0d4cd79b2b"), support.MapParams("double", "double", "double", "double"), support.Map3(gpu_between_), support.Map3(between[float64]), "sort.go")
+	return kernelsPacked.Map("between_float64", nativecode.Code_between.Of("between_float64", "7a9fe5c4450ddfb00ba352c6715aa943"), support.MapParams("double", "double", "double", "double"), support.Map3(gpu_between_), support.Map3(between[float64]), "sort.go")
 }}
 
 //go:embed kernels_tandem.zip
@@ -2555,14 +2555,14 @@ func indicesFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := a1; i1 < e1; i1++ {
 					for i0 := b0; i0 < e0; i0++ {
-						/*line array.go:110*/ i_ := i1
+						/*line array.go:111*/ i_ := i1
 						for begin_ := g0 * int64(1024); begin_ < z_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
 							end_ := min(begin_+int64(1024), z_.Cols_)
 							h1 := z_.Data_
 							h2 := z_.Stride_
 							h3 := z_.Cols_
 							for j_ := begin_ + (i0 - b0); j_ < end_; j_ = j_ + n0 {
-//line array.go:114
+//line array.go:115
 								h1[(i_*h2)+j_] = support.FMA32(float32(((i_ * h3) + j_)), step_, start_)
 							}
 						}
@@ -2595,14 +2595,14 @@ func indicesFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := a1; i1 < e1; i1++ {
 					for i0 := b0; i0 < e0; i0++ {
-						/*line array.go:110*/ i_ := i1
+						/*line array.go:111*/ i_ := i1
 						for begin_ := g0 * int64(1024); begin_ < z_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
 							end_ := min(begin_+int64(1024), z_.Cols_)
 							h1 := z_.Data_
 							h2 := z_.Stride_
 							h3 := z_.Cols_
 							for j_ := begin_ + (i0 - b0); j_ < end_; j_ = j_ + n0 {
-//line array.go:114
+//line array.go:115
 								h1[(i_*h2)+j_] = math.FMA(float64(((i_ * h3) + j_)), step_, start_)
 							}
 						}
@@ -2635,14 +2635,14 @@ func indicesInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := a1; i1 < e1; i1++ {
 					for i0 := b0; i0 < e0; i0++ {
-						/*line array.go:110*/ i_ := i1
+						/*line array.go:111*/ i_ := i1
 						for begin_ := g0 * int64(1024); begin_ < z_.Cols_; begin_ = begin_ + (int64(grid.Groups[0]) * int64(1024)) {
 							end_ := min(begin_+int64(1024), z_.Cols_)
 							h1 := z_.Data_
 							h2 := z_.Stride_
 							h3 := z_.Cols_
 							for j_ := begin_ + (i0 - b0); j_ < end_; j_ = j_ + n0 {
-								/*line array.go:114*/ h1[(i_*h2)+j_] = (int32(((i_ * h3) + j_)) * step_) + start_
+								/*line array.go:115*/ h1[(i_*h2)+j_] = (int32(((i_ * h3) + j_)) * step_) + start_
 							}
 						}
 					}
@@ -2798,7 +2798,7 @@ func kronFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				for i2 := b2; i2 < e2; i2++ {
 					for i1 := a1; i1 < e1; i1++ {
 						for i0 := a0; i0 < e0; i0++ {
-							/*line move.go:290*/ i_ := i1
+							/*line move.go:291*/ i_ := i1
 							j_ := i0
 							z_.Data_[(i_*z_.Stride_)+j_] = float32(x_.Data_[(support.Div(i_, y_.Rows_)*x_.Stride_)+support.Div(j_, y_.Cols_)] * y_.Data_[(support.Rem(i_, y_.Rows_)*y_.Stride_)+support.Rem(j_, y_.Cols_)])
 						}
@@ -2835,7 +2835,7 @@ func kronFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				for i2 := b2; i2 < e2; i2++ {
 					for i1 := a1; i1 < e1; i1++ {
 						for i0 := a0; i0 < e0; i0++ {
-							/*line move.go:290*/ i_ := i1
+							/*line move.go:291*/ i_ := i1
 							j_ := i0
 							z_.Data_[(i_*z_.Stride_)+j_] = float64(x_.Data_[(support.Div(i_, y_.Rows_)*x_.Stride_)+support.Div(j_, y_.Cols_)] * y_.Data_[(support.Rem(i_, y_.Rows_)*y_.Stride_)+support.Rem(j_, y_.Cols_)])
 						}
@@ -2872,7 +2872,7 @@ func kronInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				for i2 := b2; i2 < e2; i2++ {
 					for i1 := a1; i1 < e1; i1++ {
 						for i0 := a0; i0 < e0; i0++ {
-							/*line move.go:290*/ i_ := i1
+							/*line move.go:291*/ i_ := i1
 							j_ := i0
 							z_.Data_[(i_*z_.Stride_)+j_] = x_.Data_[(support.Div(i_, y_.Rows_)*x_.Stride_)+support.Div(j_, y_.Cols_)] * y_.Data_[(support.Rem(i_, y_.Rows_)*y_.Stride_)+support.Rem(j_, y_.Cols_)]
 						}
@@ -3127,67 +3127,67 @@ func gpu_shiftRight(x_ int32, y_ int32) int32 {
 }
 
 func gpu_same(x_ float32) float32 {
-	/*line array.go:85*/ return x_
+	/*line array.go:86*/ return x_
 //line kernels_tandem.go:3132
 }
 
 func gpu_same_(x_ float64) float64 {
-	/*line array.go:85*/ return x_
+	/*line array.go:86*/ return x_
 //line kernels_tandem.go:3137
 }
 
 func gpu_same__(x_ int32) int32 {
-	/*line array.go:85*/ return x_
+	/*line array.go:86*/ return x_
 //line kernels_tandem.go:3142
 }
 
 func gpu_same___(x_ bool) bool {
-	/*line array.go:85*/ return x_
+	/*line array.go:86*/ return x_
 //line kernels_tandem.go:3147
 }
 
 func gpu_same____(x_ uint16) uint16 {
-	/*line array.go:85*/ return x_
+	/*line array.go:86*/ return x_
 //line kernels_tandem.go:3152
 }
 
 func gpu_same_____(x_ uint16) uint16 {
-	/*line array.go:85*/ return x_
+	/*line array.go:86*/ return x_
 //line kernels_tandem.go:3157
 }
 
 func gpu_same______(x_ int8) int8 {
-	/*line array.go:85*/ return x_
+	/*line array.go:86*/ return x_
 //line kernels_tandem.go:3162
 }
 
 func gpu_same_______(x_ int16) int16 {
-	/*line array.go:85*/ return x_
+	/*line array.go:86*/ return x_
 //line kernels_tandem.go:3167
 }
 
 func gpu_same________(x_ int64) int64 {
-	/*line array.go:85*/ return x_
+	/*line array.go:86*/ return x_
 //line kernels_tandem.go:3172
 }
 
 func gpu_same_________(x_ uint8) uint8 {
-	/*line array.go:85*/ return x_
+	/*line array.go:86*/ return x_
 //line kernels_tandem.go:3177
 }
 
 func gpu_same__________(x_ uint16) uint16 {
-	/*line array.go:85*/ return x_
+	/*line array.go:86*/ return x_
 //line kernels_tandem.go:3182
 }
 
 func gpu_same___________(x_ uint32) uint32 {
-	/*line array.go:85*/ return x_
+	/*line array.go:86*/ return x_
 //line kernels_tandem.go:3187
 }
 
 func gpu_same____________(x_ uint64) uint64 {
-	/*line array.go:85*/ return x_
+	/*line array.go:86*/ return x_
 //line kernels_tandem.go:3192
 }
 
@@ -4218,7 +4218,7 @@ func gpu_floorRem(x_ int32, y_ int32) int32 {
 }
 
 func gpu_lower(x_ float32, i_ int32, j_ int32) float32 {
-	/*line move.go:243*/ if j_ <= i_ {
+	/*line move.go:244*/ if j_ <= i_ {
 		return x_
 	}
 	return float32(0)
@@ -4226,7 +4226,7 @@ func gpu_lower(x_ float32, i_ int32, j_ int32) float32 {
 }
 
 func gpu_lower_(x_ float64, i_ int32, j_ int32) float64 {
-	/*line move.go:243*/ if j_ <= i_ {
+	/*line move.go:244*/ if j_ <= i_ {
 		return x_
 	}
 	return float64(0)
@@ -4234,7 +4234,7 @@ func gpu_lower_(x_ float64, i_ int32, j_ int32) float64 {
 }
 
 func gpu_lower__(x_ int32, i_ int32, j_ int32) int32 {
-	/*line move.go:243*/ if j_ <= i_ {
+	/*line move.go:244*/ if j_ <= i_ {
 		return x_
 	}
 	return int32(0)
@@ -4290,40 +4290,40 @@ func gpu_fMin_(x_ float64, y_ float64) float64 {
 }
 
 func gpu_between(x_ float32, y_ float32, f_ float64) float32 {
-	/*line sort.go:297*/ a_ := float64(x_)
-	/*line sort.go:297*/ b_ := float64(y_)
+	/*line sort.go:298*/ a_ := float64(x_)
+	/*line sort.go:298*/ b_ := float64(y_)
 	d_ := b_ - a_
-	/*line sort.go:300*/ if a_ == b_ {
+	/*line sort.go:301*/ if a_ == b_ {
 		return x_
 	} else {
-		/*line sort.go:302*/ if ((a_ <= float64(0)) && (b_ >= float64(0))) || (d_ > float64(1.7976931348623157e+308)) {
+		/*line sort.go:303*/ if ((a_ <= float64(0)) && (b_ >= float64(0))) || (d_ > float64(1.7976931348623157e+308)) {
 			return float32((float64((float64(1)-f_)*a_) + float64(f_*b_)))
 		} else {
-			/*line sort.go:304*/ if f_ < float64(0.5) {
+			/*line sort.go:305*/ if f_ < float64(0.5) {
 				return float32((a_ + float64(f_*d_)))
 			}
 		}
 	}
-	/*line sort.go:307*/ return float32(max(a_+(d_/float64(2)), b_-float64((float64(1)-f_)*d_)))
+	/*line sort.go:308*/ return float32(max(a_+(d_/float64(2)), b_-float64((float64(1)-f_)*d_)))
 //line kernels_tandem.go:4309
 }
 
 func gpu_between_(x_ float64, y_ float64, f_ float64) float64 {
-	/*line sort.go:297*/ a_ := x_
-	/*line sort.go:297*/ b_ := y_
+	/*line sort.go:298*/ a_ := x_
+	/*line sort.go:298*/ b_ := y_
 	d_ := b_ - a_
-	/*line sort.go:300*/ if a_ == b_ {
+	/*line sort.go:301*/ if a_ == b_ {
 		return x_
 	} else {
-		/*line sort.go:302*/ if ((a_ <= float64(0)) && (b_ >= float64(0))) || (d_ > float64(1.7976931348623157e+308)) {
+		/*line sort.go:303*/ if ((a_ <= float64(0)) && (b_ >= float64(0))) || (d_ > float64(1.7976931348623157e+308)) {
 			return float64((float64(1)-f_)*a_) + float64(f_*b_)
 		} else {
-			/*line sort.go:304*/ if f_ < float64(0.5) {
+			/*line sort.go:305*/ if f_ < float64(0.5) {
 				return a_ + float64(f_*d_)
 			}
 		}
 	}
-	/*line sort.go:307*/ return max(a_+(d_/float64(2)), b_-float64((float64(1)-f_)*d_))
+	/*line sort.go:308*/ return max(a_+(d_/float64(2)), b_-float64((float64(1)-f_)*d_))
 //line kernels_tandem.go:4328
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/gpu"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -88,7 +89,7 @@ func testLinspace[T Float](t *testing.T, s *linalg.Session) {
 				if k > 0 && k == rows*cols-1 {
 					return stop
 				}
-				return linalg.FMA(T(k), step, start)
+				return gpu.FMA(T(k), step, start)
 			}))
 		}
 	}

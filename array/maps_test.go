@@ -411,13 +411,14 @@ func TestOperations(t *testing.T) {
 			t.Fatal(err)
 		}
 		for name, s := range map[string]*linalg.Session{"one device": s, "two": two} {
-			got, err := linalg.ElementwiseContext(t.Context(), s, op, 3, in...)
+			got, err := linalg.Elementwise(op, 3, in, linalg.On(s), linalg.WithContext(t.Context()))
 			if err != nil || !sameBits(got.Data, want.Data) {
 				t.Errorf("%s of matrices on %s: %v", op.Name, name, err)
 			}
 		}
 	}
-	_, err = linalg.ElementwiseContext(t.Context(), s, Elementary("Exp"), 0, linalg.NewMatrix[int32](1, 1, nil))
+	_, err = linalg.Elementwise(Elementary("Exp"), 0, []linalg.Matrix[int32]{linalg.NewMatrix[int32](1, 1, nil)},
+		linalg.On(s), linalg.WithContext(t.Context()))
 	if !errors.Is(err, backend.ErrUnsupported) || !contains(err, "exp of int32") {
 		t.Errorf("exp of int32: %v", err)
 	}

@@ -60,8 +60,8 @@ func testMixed[C, A, B linalg.Single](t *testing.T, s *linalg.Session) {
 			t.Fatal(what, err)
 		}
 		want := linalg.NewMatrix(m, n, z)
-		if err := linalg.GemmMixedContext(t.Context(), s, alpha, tA, linalg.NewMatrix(ar, ac, x), tB,
-			linalg.NewMatrix(br, bc, y), beta, want); err != nil {
+		if err := linalg.GemmMixed(alpha, tA, linalg.NewMatrix(ar, ac, x), tB, linalg.NewMatrix(br, bc, y), beta, want,
+			linalg.On(s), linalg.WithContext(t.Context())); err != nil {
 			t.Fatal(what, err)
 		}
 		equal(t, what, c, want.Data)

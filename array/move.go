@@ -11,6 +11,7 @@ import (
 	"github.com/tandem-gpu/tandem/array/internal/sums"
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/gpu"
+	"github.com/tandem-gpu/tandem/internal/inside"
 	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/linalg"
 )
@@ -36,7 +37,7 @@ func Concat[T Stored](c *Array[T], parts ...*Array[T]) error {
 		if err := check("Concat", name, p, s); err != nil {
 			return err
 		}
-		if c.Overlaps(p) {
+		if inside.Overlap(c, p) {
 			return fmt.Errorf("%w: Concat: c and %s", linalg.ErrOverlap, name)
 		}
 		r, k := p.Dims()
@@ -231,8 +232,8 @@ func triangle[T Element](op string, c, a *Array[T], k int, sign int32) error {
 		return nil
 	}
 	diagonal := int32(max(-rows, min(k, cols))) // all others are none, or all
-	return linalg.WithScratch(s, rows, 1, func(i *Array[int32]) error {
-		return linalg.WithScratch(s, 1, cols, func(j *Array[int32]) error {
+	return inside.WithScratch(s, rows, 1, func(i *Array[int32]) error {
+		return inside.WithScratch(s, 1, cols, func(j *Array[int32]) error {
 			return cmp.Or(Range(i, sign*diagonal, sign), Range(j, 0, sign), launchLower[T](s, c, a, i, j))
 		})
 	})
@@ -258,7 +259,7 @@ func Trace[T Element](a *Array[T]) (T, error) {
 		return Total(a.Slice(0, n, 0, n))
 	}
 	return number(s, func(c *Array[T]) error {
-		return linalg.WithScratch(s, 1, n, func(d *Array[T]) error { return cmp.Or(Diag(d, a), Sum(c, d)) })
+		return inside.WithScratch(s, 1, n, func(d *Array[T]) error { return cmp.Or(Diag(d, a), Sum(c, d)) })
 	})
 }
 
@@ -391,8 +392,8 @@ func AddRows[T Element](c, a *Array[T], index *Array[int32]) error {
 func addRows[T Element](c, a *Array[T], index, bad *Array[int32]) error {
 	s := c.Session()
 	r, k := index.Dims()
-	return linalg.WithScratch(s, r, k, func(packed *Array[int32]) error {
-		return linalg.WithScratch(s, 1, r*k, func(order *Array[int32]) error {
+	return inside.WithScratch(s, r, k, func(packed *Array[int32]) error {
+		return inside.WithScratch(s, 1, r*k, func(order *Array[int32]) error {
 			if err := cmp.Or(Copy(packed, index), ArgSort(order, flat(packed))); err != nil {
 				return err
 			}
@@ -428,8 +429,8 @@ func byIndex[T Stored](op string, c *Array[T], index *Array[int32], of, unit str
 	if n == 0 {
 		return nil
 	}
-	return linalg.WithScratch(s, 1, 1, func(bad *Array[int32]) error {
-		err := linalg.WithScratch(s, 1, owned, func(owners *Array[int32]) error {
+	return inside.WithScratch(s, 1, 1, func(bad *Array[int32]) error {
+		err := inside.WithScratch(s, 1, owned, func(owners *Array[int32]) error {
 			info := s.Info()
 			if err := cmp.Or(Fill(bad, 0), Fill(owners, 0)); err != nil {
 				return err
@@ -584,7 +585,7 @@ func selected(op string, mask *Array[bool], f func(mask *Array[uint8], counts *A
 	const least, most = 4096, 256 // elements of a chunk, and chunks
 	per := max(least, (size+most-1)/most)
 	bytes := (*Array[uint8])(row)
-	err = linalg.WithScratch(mask.Session(), 1, (size+per-1)/per, func(counts *Array[int32]) error {
+	err = inside.WithScratch(mask.Session(), 1, (size+per-1)/per, func(counts *Array[int32]) error {
 		if err := moves.LaunchCountTrue(mask.Session(), chunksOf(counts), counts, bytes, per); err != nil {
 			return err
 		}
@@ -610,7 +611,7 @@ func chunksOf(counts *Array[int32]) backend.Grid {
 func compress[T Stored](c, a *Array[T], mask *Array[uint8], counts *Array[int32], per int) error {
 	rows, cols := a.Dims()
 	row, err := a.Reshape(1, rows*cols)
-	if err != nil || c.Overlaps(a) {
+	if err != nil || inside.Overlap(c, a) {
 		return fromPacked(a, func(a *Array[T]) error { return compress(c, a, mask, counts, per) })
 	}
 	if unsafe.Sizeof(*new(T)) == 8 {
@@ -650,7 +651,7 @@ func Compress[T Stored](c, a *Array[T], mask *Array[bool]) (n int, err error) {
 // one or two bytes.
 func compressByNumbers[T Stored](c, a *Array[T], mask *Array[bool]) (n int, err error) {
 	rows, cols := a.Dims()
-	err = linalg.WithScratch(a.Session(), 1, rows*cols, func(index *Array[int32]) error {
+	err = inside.WithScratch(a.Session(), 1, rows*cols, func(index *Array[int32]) error {
 		if n, err = Nonzero(index, mask); err != nil || n == 0 {
 			return err
 		}

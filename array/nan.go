@@ -3,7 +3,7 @@ package array
 import (
 	"math"
 
-	"github.com/tandem-gpu/tandem/linalg"
+	"github.com/tandem-gpu/tandem/internal/inside"
 )
 
 // NanSum is [Sum] of the elements that are not NaN. Where all are it is +0.
@@ -16,8 +16,8 @@ func NanSum[T Float](c, a *Array[T]) error {
 func NanMean[T Float](c, a *Array[T]) error {
 	return withoutNaN("NanMean", c, a, 0, func(x *Array[T], known *Array[bool]) error {
 		rows, cols := c.Dims()
-		return linalg.WithScratch(c.Session(), rows, cols, func(n *Array[int32]) error {
-			return linalg.WithScratch(c.Session(), rows, cols, func(over *Array[T]) error {
+		return inside.WithScratch(c.Session(), rows, cols, func(n *Array[int32]) error {
+			return inside.WithScratch(c.Session(), rows, cols, func(over *Array[T]) error {
 				return inOrder(
 					func() error { return Sum(c, x) },
 					func() error { return Count(n, known) },
@@ -46,7 +46,7 @@ func nanMost[T Float](op string, c, a *Array[T], last float64, most func(c, a *A
 	}
 	return withoutNaN(op, c, a, T(last), func(x *Array[T], known *Array[bool]) error {
 		rows, cols := c.Dims()
-		return linalg.WithScratch(c.Session(), rows, cols, func(some *Array[bool]) error {
+		return inside.WithScratch(c.Session(), rows, cols, func(some *Array[bool]) error {
 			return inOrder(
 				func() error { return most(c, x) },
 				func() error { return Any(some, known) },
@@ -63,8 +63,8 @@ func withoutNaN[T Float](op string, c, a *Array[T], v T, f func(x *Array[T], kno
 		return err
 	}
 	rows, cols := a.Dims()
-	return linalg.WithScratch(c.Session(), rows, cols, func(x *Array[T]) error {
-		return linalg.WithScratch(c.Session(), rows, cols, func(known *Array[bool]) error {
+	return inside.WithScratch(c.Session(), rows, cols, func(x *Array[T]) error {
+		return inside.WithScratch(c.Session(), rows, cols, func(known *Array[bool]) error {
 			return inOrder(
 				func() error { return Equal(known, a, a) },
 				func() error { return Where(x, known, a, Value(v)) },

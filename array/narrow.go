@@ -1,6 +1,6 @@
 package array
 
-import "github.com/tandem-gpu/tandem/linalg"
+import "github.com/tandem-gpu/tandem/internal/inside"
 
 // A few columns of a wider array take the cpu device ten times as long as packed ones, where a
 // kernel goes along rows: then it works on a packed copy, which takes less time.
@@ -20,7 +20,7 @@ func isNarrow[T any](a *Array[T]) bool {
 // fromPacked calls f with a packed copy of a.
 func fromPacked[T Stored](a *Array[T], f func(a *Array[T]) error) error {
 	rows, cols := a.Dims()
-	return linalg.WithScratch(a.Session(), rows, cols, func(x *Array[T]) error {
+	return inside.WithScratch(a.Session(), rows, cols, func(x *Array[T]) error {
 		if err := Copy(x, a); err != nil {
 			return err
 		}
@@ -31,7 +31,7 @@ func fromPacked[T Stored](a *Array[T], f func(a *Array[T]) error) error {
 // toPacked calls f with a packed array, and makes c that.
 func toPacked[T Stored](c *Array[T], f func(c *Array[T]) error) error {
 	rows, cols := c.Dims()
-	return linalg.WithScratch(c.Session(), rows, cols, func(x *Array[T]) error {
+	return inside.WithScratch(c.Session(), rows, cols, func(x *Array[T]) error {
 		if err := f(x); err != nil {
 			return err
 		}

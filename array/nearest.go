@@ -10,6 +10,7 @@ import (
 
 	"github.com/tandem-gpu/tandem/array/internal/sorting"
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/internal/inside"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -158,8 +159,8 @@ func (p *Points[D, T]) search(index *Array[int32], dist *Array[D], queries *Arra
 	rows, k := index.Dims()
 	n, cols := p.a.Dims()
 	_, width := nearestBlock(s)
-	return linalg.WithScratch(s, rows, 1, func(norms *Array[D]) error {
-		return linalg.WithScratch(s, rows, min(width, n), func(products *Array[D]) error {
+	return inside.WithScratch(s, rows, 1, func(norms *Array[D]) error {
+		return inside.WithScratch(s, rows, min(width, n), func(products *Array[D]) error {
 			return sorting.WithRows(s, rows, k, func(r *sorting.Rows[uint64]) error {
 				if err := cmp.Or(setNorms(norms, queries, p.metric), Fill(r.Pairs, math.MaxUint64)); err != nil {
 					return err
@@ -208,18 +209,18 @@ func multiply[D float32 | int32, T Single | int8](count int, c *Array[D], a, b *
 	floats := any(c).(*Array[float32])
 	return asFloats(a, func(a *Array[float32]) error {
 		return asFloats(b, func(b *Array[float32]) error {
-			return floats.GemmBatched(count, 1, blas.NoTrans, a, blas.Trans, b, 0)
+			return floats.Gemm(1, blas.NoTrans, a, blas.Trans, b, 0, linalg.Batch(count))
 		})
 	})
 }
 
 func multiplyBytes[D float32 | int32](count int, c *Array[D], a, b *Array[int8]) error {
 	if c, ok := any(c).(*Array[int32]); ok {
-		return linalg.GemmInt8Arrays(count, blas.NoTrans, a, blas.Trans, b, 0, c)
+		return linalg.GemmInt8Arrays(blas.NoTrans, a, blas.Trans, b, 0, c, linalg.Batch(count))
 	}
 	rows, cols := c.Dims()
-	return linalg.WithScratch(c.Session(), rows, cols, func(x *Array[int32]) error {
-		return cmp.Or(linalg.GemmInt8Arrays(count, blas.NoTrans, a, blas.Trans, b, 0, x), Convert(c, x))
+	return inside.WithScratch(c.Session(), rows, cols, func(x *Array[int32]) error {
+		return cmp.Or(linalg.GemmInt8Arrays(blas.NoTrans, a, blas.Trans, b, 0, x, linalg.Batch(count)), Convert(c, x))
 	})
 }
 
@@ -229,7 +230,7 @@ func asFloats[T Single | int8](a *Array[T], f func(x *Array[float32]) error) err
 		return f(a)
 	}
 	rows, cols := a.Dims()
-	return linalg.WithScratch(a.Session(), rows, cols, func(x *Array[float32]) error {
+	return inside.WithScratch(a.Session(), rows, cols, func(x *Array[float32]) error {
 		return cmp.Or(Convert(x, a), f(x))
 	})
 }

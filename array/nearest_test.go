@@ -11,6 +11,7 @@ import (
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/element"
+	"github.com/tandem-gpu/tandem/gpu"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -46,11 +47,11 @@ func chain[D float32 | int32, T Single | int8](x, y []T) D {
 		case int8:
 			whole += int32(u) * int32(y[k])
 		case float32:
-			sum = linalg.FMA(u, any(y[k]).(float32), sum)
+			sum = gpu.FMA(u, any(y[k]).(float32), sum)
 		case Float16:
-			sum = linalg.FMA(u.Float32(), any(y[k]).(Float16).Float32(), sum)
+			sum = gpu.FMA(u.Float32(), any(y[k]).(Float16).Float32(), sum)
 		case BFloat16:
-			sum = linalg.FMA(u.Float32(), any(y[k]).(BFloat16).Float32(), sum)
+			sum = gpu.FMA(u.Float32(), any(y[k]).(BFloat16).Float32(), sum)
 		}
 	}
 	if any(*new(T)) == any(int8(0)) {
@@ -70,7 +71,7 @@ func distanceOf[D float32 | int32, T Single | int8](m Metric, x, y []T) D {
 	case m == SquaredEuclidean && isInf(float32(xx+yy)):
 		return xx + yy
 	case m == SquaredEuclidean:
-		return max(linalg.FMA(-2, xy, xx+yy), 0)
+		return max(gpu.FMA(-2, xy, xx+yy), 0)
 	case math.IsNaN(float64(xx+yy)) || isInf(float32(xx)) || isInf(float32(yy)):
 		return xx + yy
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/tandem-gpu/tandem/array/internal/sums"
+	"github.com/tandem-gpu/tandem/internal/inside"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -30,7 +31,7 @@ func normalized[T any](op string, c, a *Array[T], f func(x *Array[T]) error) err
 	if rows == 0 || cols == 0 {
 		return nil
 	}
-	return linalg.WithScratch(s, rows, 1, f)
+	return inside.WithScratch(s, rows, 1, f)
 }
 
 // checkInput says what is wrong with an operand that is repeated to the shape of c, of which it
@@ -42,7 +43,7 @@ func checkInput[T any, A Arg[T]](op, name string, c *Array[T], x A) error {
 		if err := check(op, name, *x, c.Session()); err != nil {
 			return err
 		}
-		if c.Overlaps(*x) {
+		if inside.Overlap(c, *x) {
 			return fmt.Errorf("%w: %s: c and %s", linalg.ErrOverlap, op, name)
 		}
 		rows, cols = (*x).Dims()
@@ -70,8 +71,8 @@ func LogSumExp[T Float](c, a *Array[T]) error {
 	}
 	rows, cols := a.Dims()
 	m, n := c.Dims()
-	return linalg.WithScratch(c.Session(), rows, cols, func(x *Array[T]) error {
-		return linalg.WithScratch(c.Session(), m, n, func(sum *Array[T]) error {
+	return inside.WithScratch(c.Session(), rows, cols, func(x *Array[T]) error {
+		return inside.WithScratch(c.Session(), m, n, func(sum *Array[T]) error {
 			return inOrder(
 				func() error { return Max(c, a) },
 				func() error { return zeroUnlessFinite(c) },
@@ -87,7 +88,7 @@ func LogSumExp[T Float](c, a *Array[T]) error {
 
 func zeroUnlessFinite[T Float](c *Array[T]) error {
 	m, n := c.Dims()
-	return linalg.WithScratch(c.Session(), m, n, func(finite *Array[bool]) error {
+	return inside.WithScratch(c.Session(), m, n, func(finite *Array[bool]) error {
 		if err := IsFinite(finite, c); err != nil {
 			return err
 		}
@@ -123,7 +124,7 @@ func LayerNorm[T Float, G, B Arg[T]](c, a *Array[T], gain G, bias B, eps T) erro
 			return err
 		}
 		rows, _ := a.Dims()
-		return linalg.WithScratch(c.Session(), rows, 1, func(scale *Array[T]) error {
+		return inside.WithScratch(c.Session(), rows, 1, func(scale *Array[T]) error {
 			return inOrder(
 				func() error { return Mean(mean, a) },
 				func() error { return Var(scale, a, 0) },

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/internal/inside"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -59,7 +60,7 @@ func pair[T any](op string, c, a *Array[T]) (rows, cols int, err error) {
 	if err == nil {
 		err = check(op, "a", a, s)
 	}
-	if err == nil && c.Overlaps(a) {
+	if err == nil && inside.Overlap(c, a) {
 		err = fmt.Errorf("%w: %s: c and a", linalg.ErrOverlap, op)
 	}
 	return rows, cols, err
@@ -76,7 +77,7 @@ func samePair[T any](op string, c, a *Array[T]) (rows, cols int, err error) {
 // sameOrApart is what is wrong with a destination c and an a of its shape that share elements, and
 // are not the same array.
 func sameOrApart[T any](op string, c, a *Array[T]) error {
-	if same := c.Offset() == a.Offset() && c.Stride() == a.Stride(); same || !c.Overlaps(a) {
+	if same := c.Offset() == a.Offset() && c.Stride() == a.Stride(); same || !inside.Overlap(c, a) {
 		return nil
 	}
 	return fmt.Errorf("%w: %s: c and a, and they are not the same array", linalg.ErrOverlap, op)
@@ -125,5 +126,5 @@ func sameDims[T, U any](op, name string, a *Array[T], other string, b *Array[U])
 // overlap tells whether the arrays share elements, which arrays of different types do not.
 func overlap[T, U any](a *Array[T], b *Array[U]) bool {
 	x, ok := any(b).(*Array[T])
-	return ok && a.Overlaps(x)
+	return ok && inside.Overlap(a, x)
 }

@@ -78,9 +78,8 @@ func operation(name, formula string, inputs int, k support.Kernels) *kernels.Ele
 }
 
 // Operations are the elementwise operations by name: those of package kernels, and the functions of
-// this package that have one or two operands of the result's type. linalg.ElementwiseContext
-// computes them of matrices in host memory, on several devices too, and linalg.ElementwiseNPY of
-// files.
+// this package that have one or two operands of the result's type. linalg.Elementwise computes them
+// of matrices in host memory, on several devices too, and files.Elementwise of files.
 func Operations() []*kernels.Elementwise { return append(kernels.Elementwises(), operations()...) }
 
 // Elementary is the operation of package gpu's function of a name, "Exp", nil where there is none:

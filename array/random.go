@@ -7,7 +7,7 @@ import (
 
 	"github.com/tandem-gpu/tandem/array/internal/random"
 	"github.com/tandem-gpu/tandem/backend"
-	"github.com/tandem-gpu/tandem/linalg"
+	"github.com/tandem-gpu/tandem/internal/inside"
 )
 
 // A Stream gives random numbers: every array that is filled takes the next of 2^64 - 1 streams that
@@ -55,7 +55,7 @@ func Permutation(r *Stream, index *Array[int32]) error {
 	if err != nil {
 		return err
 	}
-	return linalg.WithScratch(s, rows, cols, func(x *Array[float64]) error {
+	return inside.WithScratch(s, rows, cols, func(x *Array[float64]) error {
 		if err := fill("Permutation", r, x, random.Uniform64{}, random.Range{}); err != nil {
 			return err
 		}
@@ -70,7 +70,7 @@ func Shuffle[T Stored](r *Stream, c, a *Array[T]) error {
 	if err != nil {
 		return err
 	}
-	return linalg.WithScratch(c.Session(), 1, rows, func(index *Array[int32]) error {
+	return inside.WithScratch(c.Session(), 1, rows, func(index *Array[int32]) error {
 		if err := Permutation(r, index); err != nil {
 			return err
 		}
@@ -92,11 +92,11 @@ func Choice[T Float](r *Stream, index *Array[int32], weights *Array[T]) error {
 	if err != nil {
 		return err
 	}
-	return linalg.WithScratch(s, 1, n, func(sums *Array[T]) error {
+	return inside.WithScratch(s, 1, n, func(sums *Array[T]) error {
 		if err := cumulate(sums, weights); err != nil {
 			return err
 		}
-		return linalg.WithScratch(s, rows, cols, func(x *Array[T]) error {
+		return inside.WithScratch(s, rows, cols, func(x *Array[T]) error {
 			return inOrder(
 				func() error { return Uniform(r, x) },
 				func() error { return Mul(x, x, sums.Slice(0, 1, n-1, n)) },

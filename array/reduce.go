@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/tandem-gpu/tandem/array/internal/sums"
+	"github.com/tandem-gpu/tandem/internal/inside"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -60,7 +61,7 @@ func deviation[T Float](op string, c, a *linalg.Array[T], ddof int, root bool) e
 		return fromPacked(a, func(a *Array[T]) error { return deviation(op, c, a, ddof, root) })
 	}
 	rows, cols := c.Dims()
-	return linalg.WithScratch(c.Session(), rows, cols, func(mean *Array[T]) error {
+	return inside.WithScratch(c.Session(), rows, cols, func(mean *Array[T]) error {
 		if err := Mean(mean, a); err != nil {
 			return err
 		}
@@ -87,7 +88,7 @@ func Corr[T Float](c, a *Array[T]) error {
 	if rows == 0 {
 		return nil
 	}
-	return linalg.WithScratch(c.Session(), rows, 1, func(column *Array[T]) error {
+	return inside.WithScratch(c.Session(), rows, 1, func(column *Array[T]) error {
 		row, err := column.Reshape(1, rows)
 		return cmp.Or(err, Diag(column, c), Sqrt[T](column, column), Div[T](c, c, column), Div[T](c, c, row),
 			Clip[T](c, c, Value[T](-1), Value[T](1)))
@@ -102,7 +103,7 @@ func covariance[T Float](op string, c, a *Array[T], ddof int) error {
 	switch {
 	case err != nil:
 		return err
-	case c.Overlaps(a):
+	case inside.Overlap(c, a):
 		return fmt.Errorf("%w: %s: c and a", linalg.ErrOverlap, op)
 	case ddof < 0:
 		return argument(op, fmt.Sprintf("ddof is %d, below 0", ddof))
@@ -110,8 +111,8 @@ func covariance[T Float](op string, c, a *Array[T], ddof int) error {
 		return nil
 	}
 	over := uint64(max(0, cols-ddof))
-	return linalg.WithScratch(s, rows, cols, func(d *Array[T]) error {
-		return linalg.WithScratch(s, rows, cols, func(other *Array[T]) error {
+	return inside.WithScratch(s, rows, cols, func(d *Array[T]) error {
+		return inside.WithScratch(s, rows, cols, func(other *Array[T]) error {
 			mean := c.Slice(0, rows, 0, 1)
 			if err := cmp.Or(Mean(mean, a), Sub[T](d, a, mean)); err != nil {
 				return err
@@ -196,7 +197,7 @@ func Prod[T Element](c, a *Array[T]) error {
 		return Fill(c, 1)
 	}
 	rows, cols := a.Dims()
-	return linalg.WithScratch(c.Session(), rows, cols, func(x *Array[T]) error {
+	return inside.WithScratch(c.Session(), rows, cols, func(x *Array[T]) error {
 		if err := Copy(x, a); err != nil {
 			return err
 		}
@@ -352,7 +353,7 @@ func checkReduction[C, T any](op string, c *linalg.Array[C], a *linalg.Array[T])
 	if _, err := overOf(op, c, a, rows, cols, ar, ac); err != nil {
 		return err
 	}
-	if same, ok := any(a).(*linalg.Array[C]); ok && c.Overlaps(same) {
+	if same, ok := any(a).(*linalg.Array[C]); ok && inside.Overlap(c, same) {
 		return fmt.Errorf("%w: %s of %s", linalg.ErrOverlap, op, a)
 	}
 	return nil

@@ -13,8 +13,10 @@ import (
 
 	"github.com/tandem-gpu/tandem/array/internal/sums"
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/internal/inside"
 	"github.com/tandem-gpu/tandem/internal/parallel"
 	"github.com/tandem-gpu/tandem/linalg"
+	"github.com/tandem-gpu/tandem/linalg/files"
 )
 
 // A Reduction is a function of this package that makes one element of many, for matrices in host
@@ -127,11 +129,11 @@ func ReduceContext[D, T Element](ctx context.Context, s *linalg.Session, op *Red
 }
 
 // ReduceNPY writes what a reduction gives of a .npy file to another, on session s, or on the
-// default device where s is nil, as [linalg.MatMulNPY] works: neither needs to fit in memory. The
+// default device where s is nil, as [files.MatMul] works: neither needs to fit in memory. The
 // result has two dimensions, and the type of the file, or int32 for indices. A file of one
 // dimension is a row.
 func ReduceNPY[T Element](ctx context.Context, s *linalg.Session, op *Reduction, over Over, c io.WriterAt,
-	a io.ReaderAt, o linalg.FileOptions,
+	a io.ReaderAt, o files.Options,
 ) error {
 	if op == nil {
 		return errNoReduction
@@ -143,14 +145,14 @@ func ReduceNPY[T Element](ctx context.Context, s *linalg.Session, op *Reduction,
 }
 
 func reduceNPY[D, T Element](ctx context.Context, s *linalg.Session, op *Reduction, over Over, c io.WriterAt,
-	a io.ReaderAt, o linalg.FileOptions,
+	a io.ReaderAt, o files.Options,
 ) error {
-	in, err := linalg.OpenNPY[T](a)
+	in, err := files.Open[T](a)
 	if err != nil {
 		return err
 	}
 	if o.Memory == 0 {
-		if o.Memory, err = linalg.HostMemory(); err != nil {
+		if o.Memory, err = files.HostMemory(); err != nil {
 			return err
 		}
 	}
@@ -160,7 +162,7 @@ func reduceNPY[D, T Element](ctx context.Context, s *linalg.Session, op *Reducti
 		return err
 	}
 	rows, cols := over.Dims(r.rows, r.cols)
-	out, err := linalg.CreateNPY[D](c, rows, cols, o.Fortran)
+	out, err := files.Create[D](c, rows, cols, o.Fortran)
 	if err != nil {
 		return err
 	}
@@ -242,7 +244,7 @@ var mostTile = 32 << 20
 func (r *reducer[T]) cut(memory int64) {
 	bytes := int64(mostTile)
 	for _, d := range r.devices {
-		bytes = min(bytes, d.Budget()/4)
+		bytes = min(bytes, inside.Sharer(d).Budget()/4)
 	}
 	if memory > 0 {
 		bytes = min(bytes, memory/4/int64(len(r.devices)))
@@ -344,7 +346,7 @@ func result[D, T Element](r *reducer[T], rows, cols int, states []int64) (m lina
 		if m, err = resultBy[D](r, s, rows, cols, states); err == nil {
 			return m, nil
 		}
-		s.Account(0, err)
+		inside.Sharer(s).Account(0, err)
 		failed = append(failed, err)
 	}
 	return m, errors.Join(failed...)
@@ -427,7 +429,7 @@ type turn struct {
 // run waits for the devices, and reports progress meanwhile.
 func (x *sharing[T]) run(ctx context.Context) []turn {
 	const end = -1
-	report, turns := linalg.Progress(ctx), make([]turn, len(x.devices))
+	report, turns := inside.Progress(ctx), make([]turn, len(x.devices))
 	finished := make(chan int, len(x.tiles)+len(turns)) // elements
 	var workers parallel.Group
 	for i, s := range x.devices {
@@ -441,9 +443,9 @@ func (x *sharing[T]) run(ctx context.Context) []turn {
 			}()
 			t := &turns[i]
 			if t.err = x.work(ctx, s, t, finished); t.err != nil {
-				s.Account(0, t.err)
+				inside.Sharer(s).Account(0, t.err)
 			} else {
-				s.Account(t.elements, nil)
+				inside.Sharer(s).Account(t.elements, nil)
 			}
 			returned = true
 		})

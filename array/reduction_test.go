@@ -16,6 +16,7 @@ import (
 	"github.com/tandem-gpu/tandem/backend/backendtest"
 	"github.com/tandem-gpu/tandem/internal/racetest"
 	"github.com/tandem-gpu/tandem/linalg"
+	"github.com/tandem-gpu/tandem/linalg/files"
 )
 
 // smallTiles makes tiles of so many bytes, until the function that it returns is called.
@@ -130,7 +131,7 @@ func testReduction[D, T Element](t *testing.T, s *linalg.Session, op *Reduction,
 	want := byArrays(op, c, a)
 	err = ReduceContext(t.Context(), s, op, got.Slice(1, rows+1, 1, cols+1), m)
 	file := &memoryFile{}
-	fileErr := ReduceNPY[T](t.Context(), s, op, over, file, bytes.NewReader(npyOf(t, s, a)), linalg.FileOptions{})
+	fileErr := ReduceNPY[T](t.Context(), s, op, over, file, bytes.NewReader(npyOf(t, s, a)), files.Options{})
 	if want != nil {
 		for _, sentinel := range []error{linalg.ErrShape, backend.ErrUnsupported} {
 			if errors.Is(want, sentinel) && (!errors.Is(err, sentinel) || !errors.Is(fileErr, sentinel)) {
@@ -227,17 +228,17 @@ func TestReduceRefuses(t *testing.T) {
 		{ReduceContext(t.Context(), s, nil, c, a), backend.ErrArgument, "the reduction is nil"},
 		{
 			ReduceNPY[float32](t.Context(), s, nil, OverAll, &memoryFile{}, bytes.NewReader(file),
-				linalg.FileOptions{}),
+				files.Options{}),
 			backend.ErrArgument, "the reduction is nil",
 		},
 		{
 			ReduceNPY[float64](t.Context(), s, sum, OverAll, &memoryFile{}, bytes.NewReader(file),
-				linalg.FileOptions{}),
+				files.Options{}),
 			linalg.ErrNPY, "float32",
 		},
 		{
 			ReduceNPY[float32](t.Context(), s, sum, OverAll, &memoryFile{}, bytes.NewReader(file[:130]),
-				linalg.FileOptions{}),
+				files.Options{}),
 			linalg.ErrNPY, "",
 		},
 	} {
@@ -268,7 +269,7 @@ func TestReduceFileThatPanics(t *testing.T) {
 					}
 				}()
 				err := ReduceNPY[float32](t.Context(), s, Reductions()[0], OverAll, &memoryFile{}, file,
-					linalg.FileOptions{})
+					files.Options{})
 				t.Errorf("%s: %v, and no panic", spec, err)
 			}()
 		}

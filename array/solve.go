@@ -2,7 +2,6 @@ package array
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 
 	"github.com/tandem-gpu/tandem/linalg"
@@ -13,7 +12,7 @@ import (
 // waits. Who factors once and solves often, or needs vectors, calls those of a.Download().
 
 // Solve makes c the solution X of A*X = B, by the LU factorization of a, which is square:
-// [linalg.FactorLUContext]. c has the shape of b. The error is linalg.ErrSingular, which names the
+// [linalg.FactorLU]. c has the shape of b. The error is linalg.ErrSingular, which names the
 // pivot, where a pivot is 0, and linalg.ErrOverflow where a number of X, or on the way to it, is
 // beyond the type.
 func Solve[T Float](c, a, b *Array[T]) error {
@@ -41,7 +40,7 @@ func Inv[T Float](c, a *Array[T]) error {
 	if err != nil {
 		return err
 	}
-	return solution(c, a, (*linalg.LU[T]).Inverse)
+	return solution(c, a, func(lu *linalg.LU[T]) (linalg.Matrix[T], error) { return lu.Inverse() })
 }
 
 // solution makes c what f has of the factors of a.
@@ -50,7 +49,7 @@ func solution[T Float](c, a *Array[T], f func(lu *linalg.LU[T]) (linalg.Matrix[T
 	if err != nil {
 		return err
 	}
-	lu, err := linalg.FactorLUContext(context.Background(), a.Session(), m)
+	lu, err := linalg.FactorLU(m, linalg.On(a.Session()))
 	if err != nil {
 		return err
 	}
@@ -77,7 +76,7 @@ func Pinv[T Float](c, a *Array[T], relative T) error {
 	if err != nil {
 		return err
 	}
-	svd, err := linalg.FactorSVDContext(context.Background(), s, x)
+	svd, err := linalg.FactorSVD(x, linalg.On(s))
 	if err != nil {
 		return err
 	}
@@ -101,7 +100,7 @@ func EigenvaluesSym[T Float](c, a *Array[T]) error {
 	case rows != cols:
 		return fmt.Errorf("%w: EigenvaluesSym: a is %s, and must be square", linalg.ErrShape, a)
 	}
-	return values("EigenvaluesSym", c, a, s, rows, linalg.EigenvaluesSymContext[T])
+	return values("EigenvaluesSym", c, a, s, rows, linalg.EigenvaluesSym[T])
 }
 
 // SingularValues makes c, a row or a column, the singular values of a, in descending order:
@@ -111,12 +110,12 @@ func SingularValues[T Float](c, a *Array[T]) error {
 	if err != nil {
 		return err
 	}
-	return values("SingularValues", c, a, s, min(rows, cols), linalg.SingularValuesContext[T])
+	return values("SingularValues", c, a, s, min(rows, cols), linalg.SingularValues[T])
 }
 
 // values makes c the n numbers that f finds for a.
 func values[T Float](op string, c, a *Array[T], s *linalg.Session, n int,
-	f func(context.Context, *linalg.Session, linalg.Matrix[T]) ([]T, error),
+	f func(linalg.Matrix[T], ...linalg.Option) ([]T, error),
 ) error {
 	if err := checkLength(op, "c", c, s, n); err != nil {
 		return err
@@ -125,7 +124,7 @@ func values[T Float](op string, c, a *Array[T], s *linalg.Session, n int,
 	if err != nil {
 		return err
 	}
-	x, err := f(context.Background(), s, m)
+	x, err := f(m, linalg.On(s))
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/tandem-gpu/tandem/array/internal/sorting"
 	"github.com/tandem-gpu/tandem/array/internal/sums"
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/internal/inside"
 	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/linalg"
 )
@@ -31,7 +32,7 @@ func wide[T any](a *Array[T]) *Array[uint64]   { return (*Array[uint64])(a) }
 // Sort makes each row of c that of a, sorted: -0 is before +0, and NaN is last. With axis 0 it
 // sorts columns, in a transposed copy. c may share elements with a. Like all functions here that
 // sort, it takes 16 bytes of the device's memory for an element while it runs, from
-// [linalg.WithScratch]; Sort of float32 and int32 takes 8, but, on other devices than the cpu
+// [inside.WithScratch]; Sort of float32 and int32 takes 8, but, on other devices than the cpu
 // device, for rows of up to 64, or on a GPU of up to 256.
 func Sort[T Element](c, a *Array[T], axis ...int) error {
 	return along("Sort", axis, c, a, sortEach[T])
@@ -173,11 +174,11 @@ func Unique[T Element](c *Array[T], counts *Array[int32], a *Array[T]) (n int, e
 	case counts != nil && overlap(counts, c):
 		return 0, fmt.Errorf("%w: Unique: counts and c", linalg.ErrOverlap)
 	}
-	err = linalg.WithScratch(s, 1, rows*cols, func(x *Array[T]) error {
+	err = inside.WithScratch(s, 1, rows*cols, func(x *Array[T]) error {
 		if err := sortTo(x, a, 1, rows*cols, true); err != nil {
 			return err
 		}
-		return linalg.WithScratch(s, 1, rows*cols+1, func(places *Array[int32]) (err error) {
+		return inside.WithScratch(s, 1, rows*cols+1, func(places *Array[int32]) (err error) {
 			n, err = different(c, counts, x, places)
 			return err
 		})
@@ -189,7 +190,7 @@ func Unique[T Element](c *Array[T], counts *Array[int32], a *Array[T]) (n int, e
 // are of each. It waits, and returns how many they are. places has room for one more than x.
 func different[T Element](c *Array[T], counts *Array[int32], x *Array[T], places *Array[int32]) (n int, err error) {
 	_, all := x.Dims()
-	err = linalg.WithScratch(x.Session(), 1, all, func(first *Array[bool]) (err error) {
+	err = inside.WithScratch(x.Session(), 1, all, func(first *Array[bool]) (err error) {
 		if err = markFirsts(first, x); err == nil {
 			n, err = Nonzero(places, first)
 		}
@@ -263,7 +264,7 @@ func Quantile[T Float](c, a *Array[T], p ...float64) error {
 			return argument("Quantile", fmt.Sprintf("p is %v, and must be from 0 to 1", p))
 		}
 	}
-	return linalg.WithScratch(s, rows, n, func(row *Array[T]) error {
+	return inside.WithScratch(s, rows, n, func(row *Array[T]) error {
 		if err := Sort(row, a); err != nil {
 			return err
 		}
@@ -357,9 +358,9 @@ func IsIn[T Element](mask *Array[bool], a, set *Array[T]) error {
 	case m*n == 0 || rows*cols == 0:
 		return Fill(mask, false)
 	}
-	return linalg.WithScratch(s, 1, m*n, func(sorted *Array[T]) error {
-		return linalg.WithScratch(s, rows, cols, func(from *Array[int32]) error {
-			return linalg.WithScratch(s, rows, cols, func(to *Array[int32]) error {
+	return inside.WithScratch(s, 1, m*n, func(sorted *Array[T]) error {
+		return inside.WithScratch(s, rows, cols, func(from *Array[int32]) error {
+			return inside.WithScratch(s, rows, cols, func(to *Array[int32]) error {
 				return cmp.Or(sortTo(sorted, set, 1, m*n, true), search(from, sorted, a, before),
 					search(to, sorted, a, upTo), Less(mask, from, to))
 			})

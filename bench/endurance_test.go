@@ -210,7 +210,7 @@ func onHost(a, b linalg.Matrix[float32]) linalg.Matrix[float32] {
 		panic(err)
 	}
 	defer s.Close()
-	c, err := linalg.MatMulContext(context.Background(), s, a, b)
+	c, err := linalg.MatMul(a, b, linalg.On(s))
 	if err != nil {
 		panic(err)
 	}
@@ -222,7 +222,7 @@ func (c *cycle) run(int) error {
 	if err != nil {
 		return err
 	}
-	got, err := linalg.MatMulContext(context.Background(), s, c.a, c.b)
+	got, err := linalg.MatMul(c.a, c.b, linalg.On(s))
 	if err == nil && !slices.Equal(got.Data, c.want.Data) {
 		err = errors.New("a wrong product")
 	}
@@ -267,7 +267,7 @@ func (m *mixed) cancelled() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	a := linalg.NewMatrix[float32](5, 5, nil)
-	if _, err := linalg.MatMulContext(ctx, m.s, a, a); !errors.Is(err, context.Canceled) {
+	if _, err := linalg.MatMul(a, a, linalg.On(m.s), linalg.WithContext(ctx)); !errors.Is(err, context.Canceled) {
 		return fmt.Errorf("a cancelled product: %w", err)
 	}
 	return nil
@@ -279,7 +279,7 @@ func (m *mixed) refused() error {
 		return fmt.Errorf("an array of a PiB: %w", err)
 	}
 	a, b := linalg.NewMatrix[float32](5, 5, nil), linalg.NewMatrix[float32](6, 5, nil)
-	if _, err := linalg.MatMulContext(context.Background(), m.s, a, b); !errors.Is(err, linalg.ErrShape) {
+	if _, err := linalg.MatMul(a, b, linalg.On(m.s)); !errors.Is(err, linalg.ErrShape) {
 		return fmt.Errorf("a product of shapes that do not fit: %w", err)
 	}
 	return nil

@@ -158,13 +158,13 @@ func fromHost[T linalg.Element](r *runner, t *task, p *measure.Product[T]) []*me
 	result, c := linalg.Matrix[T]{}, linalg.NewMatrix(p.M, p.N, p.C)
 	matMul := func(runs int) (err error) {
 		for i := 0; i < runs && err == nil; i++ {
-			result, err = linalg.MatMulContext(r.ctx, r.s, a, b)
+			result, err = linalg.MatMul(a, b, linalg.On(r.s), linalg.WithContext(r.ctx))
 		}
 		return err
 	}
 	gemm := func(runs int) (err error) {
 		for i := 0; i < runs && err == nil; i++ {
-			err = linalg.GemmContext(r.ctx, r.s, 1, blas.NoTrans, a, blas.NoTrans, b, 0, c)
+			err = linalg.Gemm(1, blas.NoTrans, a, blas.NoTrans, b, 0, c, linalg.On(r.s), linalg.WithContext(r.ctx))
 		}
 		return err
 	}
@@ -193,7 +193,7 @@ func batches[T linalg.Element](r *runner, count, m, n, k int) *task {
 			return c
 		})
 		on, err := onDevices(r, t, p, func(on measure.Arrays[T]) error {
-			return on[2].GemmBatched(count, 1, blas.NoTrans, on[0], blas.NoTrans, on[1], 0)
+			return on[2].Gemm(1, blas.NoTrans, on[0], blas.NoTrans, on[1], 0, linalg.Batch(count))
 		})
 		if err != nil {
 			return err
@@ -281,12 +281,13 @@ func calls[T linalg.Element](r *runner) []*task {
 			}
 			t.free = append(t.free, on.Free)
 			mul := func() error { return on[2].Mul(on[0], on[1]) }
+			wait := func() error { return r.s.Wait() }
 			add := func(name string, clock func(runs int) (time.Duration, error)) {
 				c := measure.OnDevice(&t.Result, name, r.s, on[2], p.C, mul)
 				c.Clock = clock
 				t.add(c)
 			}
-			add("waited for", each(func() (time.Duration, error) { return elapsed(mul, r.s.Wait) }))
+			add("waited for", each(func() (time.Duration, error) { return elapsed(mul, wait) }))
 			add("pipelined", nil)
 			add("enqueued", func(runs int) (time.Duration, error) {
 				d, err := each(func() (time.Duration, error) { return elapsed(mul) })(runs)
@@ -309,7 +310,7 @@ func newSession[T linalg.Element](r *runner, t *task, p *measure.Product[T], nam
 		defer s.Close()
 		for range i + 1 {
 			d, err = elapsed(func() error {
-				return linalg.GemmContext(r.ctx, s, 1, blas.NoTrans, a, blas.NoTrans, b, 0, c)
+				return linalg.Gemm(1, blas.NoTrans, a, blas.NoTrans, b, 0, c, linalg.On(s), linalg.WithContext(r.ctx))
 			})
 			if err != nil {
 				return 0, err

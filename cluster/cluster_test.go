@@ -126,7 +126,7 @@ func testProducts[T linalg.Element](t *testing.T) {
 			for i, x := range shapes {
 				m, n, k := x[0], x[1], x[2]
 				a, b := random[T](m, k, uint64(i)), random[T](k, n, uint64(i+100))
-				want, err := linalg.MatMulContext(ctx, s, a, b)
+				want, err := linalg.MatMul(a, b, linalg.On(s), linalg.WithContext(ctx))
 				if err != nil {
 					return err
 				}
@@ -194,7 +194,7 @@ func checkGemm(ctx context.Context, g *Grid, s *linalg.Session, x [3]int, alpha,
 			return err
 		}
 	}
-	if err := linalg.GemmContext(ctx, s, alpha, opA, a, opB, b, beta, want); err != nil {
+	if err := linalg.Gemm(alpha, opA, a, opB, b, beta, want, linalg.On(s), linalg.WithContext(ctx)); err != nil {
 		return err
 	}
 	if err := Gemm(ctx, s, alpha, opA, d[0], opB, d[1], beta, d[2]); err != nil {
@@ -225,7 +225,8 @@ func TestElementwise(t *testing.T) {
 			for _, op := range kernels.Elementwises() {
 				rows = append(rows, operation{
 					op.Name, func() (linalg.Matrix[float32], error) {
-						return linalg.ElementwiseContext(ctx, s, op, 0.3, []linalg.Matrix[float32]{a, b}[:op.Inputs]...)
+						return linalg.Elementwise(op, 0.3, []linalg.Matrix[float32]{a, b}[:op.Inputs], linalg.On(s),
+							linalg.WithContext(ctx))
 					},
 					func() (*Matrix[float32], error) {
 						return Elementwise(ctx, s, op, 0.3, []*Matrix[float32]{da, db}[:op.Inputs]...)
@@ -234,15 +235,21 @@ func TestElementwise(t *testing.T) {
 			}
 			for _, op := range append(rows, []operation{
 				{
-					"Add", func() (linalg.Matrix[float32], error) { return linalg.AddContext(ctx, s, a, b) },
+					"Add", func() (linalg.Matrix[float32], error) {
+						return linalg.Add(a, b, linalg.On(s), linalg.WithContext(ctx))
+					},
 					func() (*Matrix[float32], error) { return Add(ctx, s, da, db) },
 				},
 				{
-					"Scale", func() (linalg.Matrix[float32], error) { return linalg.ScaleContext(ctx, s, 0.3, a) },
+					"Scale", func() (linalg.Matrix[float32], error) {
+						return linalg.Scale(0.3, a, linalg.On(s), linalg.WithContext(ctx))
+					},
 					func() (*Matrix[float32], error) { return Scale(ctx, s, 0.3, da) },
 				},
 				{
-					"Transpose", func() (linalg.Matrix[float32], error) { return linalg.TransposeContext(ctx, s, a) },
+					"Transpose", func() (linalg.Matrix[float32], error) {
+						return linalg.Transpose(a, linalg.On(s), linalg.WithContext(ctx))
+					},
 					func() (*Matrix[float32], error) { return Transpose(ctx, da) },
 				},
 			}...) {

@@ -43,7 +43,7 @@ func Elementwise[T linalg.Element](ctx context.Context, s *linalg.Session, op *k
 	if err := m.begin(ctx, op.Name, alpha); err != nil {
 		return nil, err
 	}
-	part, err := linalg.ElementwiseContext(ctx, s, op, alpha, local...)
+	part, err := linalg.Elementwise(op, alpha, local, linalg.On(s), linalg.WithContext(ctx))
 	if err := m.g.c.Agree(ctx, err); err != nil {
 		return nil, err
 	}

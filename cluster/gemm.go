@@ -90,7 +90,7 @@ func (m *Matrix[T]) scaleBy(ctx context.Context, s *linalg.Session, beta T) erro
 		clear(m.local.Data)
 	case 1:
 	default:
-		local, err := linalg.ScaleContext(ctx, s, beta, m.local)
+		local, err := linalg.Scale(beta, m.local, linalg.On(s), linalg.WithContext(ctx))
 		if err != nil {
 			return err
 		}

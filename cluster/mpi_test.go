@@ -125,9 +125,9 @@ func digestProduct(
 	if err != nil || g.Comm().Rank() > 0 {
 		return got, err
 	}
-	want, err := linalg.MatMulContext(ctx, s, a, b)
+	want, err := linalg.MatMul(a, b, linalg.On(s), linalg.WithContext(ctx))
 	if err == nil {
-		want, err = linalg.TransposeContext(ctx, s, want)
+		want, err = linalg.Transpose(want, linalg.On(s), linalg.WithContext(ctx))
 	}
 	if err == nil && !bytes.Equal(backend.Bytes(got.Data), backend.Bytes(want.Data)) {
 		err = fmt.Errorf("the bits of %v differ", x)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/element"
+	"github.com/tandem-gpu/tandem/internal/inside"
 	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/linalg"
 )
@@ -116,7 +117,7 @@ func (p *product[T]) release() {
 // first, as a cpu device multiplies before AddMul returns. A device with a queue works on the one
 // before meanwhile, so that there are three.
 func (p *product[T]) run(ctx context.Context) error {
-	report := linalg.Progress(ctx)
+	report := inside.Progress(ctx)
 	steps := (p.a.cols + p.width - 1) / p.width
 	p.send(0)
 	for step := range steps {

@@ -53,19 +53,17 @@ func testAddMul[T linalg.Element](t *testing.T, s *linalg.Session) {
 				a, b, c := part(a, z, x.count, x.sharedA), part(b, z, x.count, x.sharedB), part(want, z, x.count, false)
 				host.AddMulReference(negate, x.m, x.n, x.k, a.Data, a.Stride, b.Data, b.Stride, c.Data, c.Stride)
 			}
-			if x.count == 1 {
-				onHost := c
-				onHost.Data = slices.Clone(c.Data)
-				update := linalg.AddMulContext[T]
-				if negate {
-					update = linalg.SubMulContext[T]
-				}
-				if err := update(context.Background(), s, a, b, onHost); err != nil {
-					t.Fatal(what, err)
-				}
-				same(t, what+" host", onHost, want)
-				guarded(t, what+" host", onHost)
+			onHost := c
+			onHost.Data = slices.Clone(c.Data)
+			update := linalg.AddMul[T]
+			if negate {
+				update = linalg.SubMul[T]
 			}
+			if err := update(a, b, onHost, linalg.On(s), linalg.Batch(x.count)); err != nil {
+				t.Fatal(what, err)
+			}
+			same(t, what+" host", onHost, want)
+			guarded(t, what+" host", onHost)
 			_, da := framed(t, s, rng, a)
 			_, db := framed(t, s, rng, b)
 			all, dc := framed(t, s, rng, c)
@@ -73,11 +71,11 @@ func testAddMul[T linalg.Element](t *testing.T, s *linalg.Session) {
 			for r := range want.Rows {
 				copy(expect.Row(r + 1)[3:], want.Row(r))
 			}
-			update := dc.AddMulBatched
+			updateArray := dc.AddMul
 			if negate {
-				update = dc.SubMulBatched
+				updateArray = dc.SubMul
 			}
-			if err := update(x.count, da, db); err != nil {
+			if err := updateArray(da, db, linalg.Batch(x.count)); err != nil {
 				t.Fatal(what, err)
 			}
 			same(t, what+" device", download(t, all), expect)
@@ -174,12 +172,13 @@ func TestAddMulErrors(t *testing.T) {
 		{"C is B", x.SubMul(y, x.Slice(0, 3, 0, 4)), linalg.ErrOverlap},
 		{"shapes", y.SubMul(y, y), linalg.ErrShape},
 		{"nil", x.AddMul(nil, x), linalg.ErrShape},
-		{"count", x.AddMulBatched(-1, y, y), linalg.ErrShape},
+		{"count", x.AddMul(y, y, linalg.Batch(-1)), linalg.ErrShape},
 		{
 			"C overlaps B on the host", linalg.SubMul(m.Slice(0, 2, 0, 2), m.Slice(2, 4, 2, 4), m.Slice(1, 3, 1, 3)),
 			linalg.ErrOverlap,
 		},
-		{"cancelled", linalg.AddMulContext(cancelled, s, m, m, linalg.NewMatrix[float32](4, 4, nil)), context.Canceled},
+		{"cancelled", linalg.AddMul(m, m, linalg.NewMatrix[float32](4, 4, nil), linalg.On(s),
+			linalg.WithContext(cancelled)), context.Canceled},
 	} {
 		if !errors.Is(test.got, test.want) {
 			t.Errorf("%s: %v, want %v", test.name, test.got, test.want)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/backend/backendtest"
+	"github.com/tandem-gpu/tandem/internal/inside"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -82,7 +83,7 @@ func wantNoAllocs[T linalg.Element](t *testing.T, s *linalg.Session) {
 		"Transpose": func() error { return z.Transpose(x) },
 		"Add":       func() error { return z.Add(x, y) },
 		"Scale":     func() error { return z.Scale(2, x) },
-		"Wait":      s.Wait,
+		"Wait":      func() error { return s.Wait() },
 	} {
 		n := testing.AllocsPerRun(100, func() {
 			if err := f(); err != nil {
@@ -111,9 +112,15 @@ func TestHostCallsAllocateLittle(t *testing.T) {
 		for _, n := range []int{16, 64, 256} {
 			x, ctx := square(n), context.Background()
 			for call, f := range map[string]func() error{
-				"MatMul":    func() error { _, err := linalg.MatMulContext(ctx, s, x, x); return err },
-				"Transpose": func() error { _, err := linalg.TransposeContext(ctx, s, x); return err },
-				"Add":       func() error { _, err := linalg.AddContext(ctx, s, x, x); return err },
+				"MatMul": func() error {
+					_, err := linalg.MatMul(x, x, linalg.On(s), linalg.WithContext(ctx))
+					return err
+				},
+				"Transpose": func() error {
+					_, err := linalg.Transpose(x, linalg.On(s), linalg.WithContext(ctx))
+					return err
+				},
+				"Add": func() error { _, err := linalg.Add(x, x, linalg.On(s), linalg.WithContext(ctx)); return err },
 			} {
 				allocs := testing.AllocsPerRun(20, func() {
 					if err := f(); err != nil {
@@ -143,7 +150,7 @@ func TestDirect(t *testing.T) {
 		}
 		x, c := square(16), square(16)
 		gemm := func() error {
-			return linalg.GemmContext(ctx, s, 1, blas.NoTrans, x, blas.Trans, x, 0, c)
+			return linalg.Gemm(1, blas.NoTrans, x, blas.Trans, x, 0, c, linalg.On(s), linalg.WithContext(ctx))
 		}
 		allocs := testing.AllocsPerRun(100, func() { err = gemm() })
 		if err != nil || allocs != 0 {
@@ -184,7 +191,7 @@ func TestShortWayToTheDriver(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if _, err := linalg.MatMulContext(context.Background(), s, square(4), square(4)); err != nil {
+	if _, err := linalg.MatMul(square(4), square(4), linalg.On(s)); err != nil {
 		t.Fatal(err)
 	}
 	if len(path) == 0 || len(path)+1 > most { // with MatMul itself
@@ -228,7 +235,7 @@ func TestKeptMemoryMakesRoom(t *testing.T) {
 	}
 	defer s.Close()
 	scratch := func() error {
-		return linalg.WithScratch(s, 2, most/8, func(*linalg.Array[float32]) error { return nil })
+		return inside.WithScratch(s, 2, most/8, func(*linalg.Array[float32]) error { return nil })
 	}
 	if err := scratch(); err != nil || live.Load() < most {
 		t.Fatalf("%v, and %d bytes are kept", err, live.Load())

@@ -132,19 +132,9 @@ func Register[T any](s *Session, m Matrix[T]) (*Array[T], error) {
 	}}, nil
 }
 
-// Failed is an array that could not be made because of err, for functions that return an array and
-// no error. It has no elements and belongs to no session. Calls that take it, and methods of it,
-// are err; a Slice of it, whatever its bounds, is such an array, too.
-func Failed[T any](err error) *Array[T] {
-	if err == nil {
-		err = errArgument("Failed without an error")
-	}
-	s := &Session{core: &core{failed: err}}
-	return &Array[T]{array{s: s, view: true, elem: reflect.TypeFor[T]()}}
-}
-
-// Err is why the array could not be made ([Failed]), nil of one that was made. It does not wait:
-// what happens on the device later is an error of [Session.Wait], and of copies to the host.
+// Err is why the array could not be made, for those of package array/np, which returns arrays and
+// no errors; nil of one that was made. It does not wait: what happens on the device later is an
+// error of [Session.Wait], and of copies to the host.
 func (a *Array[T]) Err() error { return a.s.failed }
 
 // Dims is the number of rows and columns.
@@ -225,9 +215,7 @@ func (a *array) String() string {
 	return fmt.Sprintf("%dx%d %v on %s", a.rows, a.cols, a.elem, a.s.info.Name)
 }
 
-// launchArg passes the address of the array's first element.
-func (a *Array[T]) launchArg(s *Session) (backend.Arg, error) { return a.untyped().arg(s) }
-
+// arg passes the address of the array's first element.
 func (a *array) arg(s *Session) (backend.Arg, error) {
 	switch {
 	case a == nil:
@@ -426,16 +414,18 @@ func (a *array) chunks(ctx context.Context, f func(i, k int) error) error {
 // Mul makes the receiver the product of a and b: every element is one chain of fused multiply-adds,
 // as the package says. The receiver must not share elements with a or b. Element by element it is
 // package array's Mul.
-func (c *Array[T]) Mul(a, b *Array[T]) error {
-	return c.gemm(context.Background(), 1, blas.NoTrans, a.untyped(), blas.NoTrans, b.untyped(), update{alpha: 1})
+func (c *Array[T]) Mul(a, b *Array[T], opts ...Option) error {
+	return c.gemmWith("Array.Mul", blas.NoTrans, a.untyped(), blas.NoTrans, b.untyped(), update{alpha: 1}, opts)
 }
 
 // Gemm makes the receiver C = alpha*op(A)*op(B) + beta*C, where op is the matrix or, with
 // blas.Trans or blas.ConjTrans, its transpose. C must not share elements with A or B. But on the
 // cpu device, a transposed operand is transposed into temporary memory first, unless it meets a
 // contiguous vector.
-func (c *Array[T]) Gemm(alpha T, tA blas.Transpose, a *Array[T], tB blas.Transpose, b *Array[T], beta T) error {
-	return c.gemm(context.Background(), 1, tA, a.untyped(), tB, b.untyped(), scaledBy(alpha, beta))
+func (c *Array[T]) Gemm(alpha T, tA blas.Transpose, a *Array[T], tB blas.Transpose, b *Array[T], beta T,
+	opts ...Option,
+) error {
+	return c.gemmWith("Array.Gemm", tA, a.untyped(), tB, b.untyped(), scaledBy(alpha, beta), opts)
 }
 
 // AddMul adds the product of a and b to the receiver C: every element is one chain of fused
@@ -443,19 +433,24 @@ func (c *Array[T]) Gemm(alpha T, tA blas.Transpose, a *Array[T], tB blas.Transpo
 // product may be cut anywhere along k: from zeros, AddMul of the parts in ascending order has the
 // bits of Mul of the whole. Gemm with alpha = 1 and beta = 1 has others, as its chain starts from
 // zero. C must not share elements with a or b.
-func (c *Array[T]) AddMul(a, b *Array[T]) error { return c.AddMulBatched(1, a, b) }
+func (c *Array[T]) AddMul(a, b *Array[T], opts ...Option) error {
+	return c.gemmWith("Array.AddMul", blas.NoTrans, a.untyped(), blas.NoTrans, b.untyped(), addMul, opts)
+}
 
 // SubMul subtracts the product of a and b from the receiver, as [Array.AddMul] adds it: every
 // element is the chain of fma(-a[i,k], b[k,j], acc) that starts from c[i,j].
-func (c *Array[T]) SubMul(a, b *Array[T]) error { return c.SubMulBatched(1, a, b) }
+func (c *Array[T]) SubMul(a, b *Array[T], opts ...Option) error {
+	return c.gemmWith("Array.SubMul", blas.NoTrans, a.untyped(), blas.NoTrans, b.untyped(), subMul, opts)
+}
 
-// GemmContext is Gemm that waits for its result, and that ends with ctx's error soon after ctx is
-// done; the receiver's elements are undefined then. A function given by [WithProgress] learns how
-// far it is.
-func (c *Array[T]) GemmContext(ctx context.Context, alpha T, tA blas.Transpose, a *Array[T], tB blas.Transpose,
-	b *Array[T], beta T,
+// gemmWith is gemm with what the options of op say.
+func (c *array) gemmWith(op string, tA blas.Transpose, a *array, tB blas.Transpose, b *array, u update, opts []Option,
 ) error {
-	if err := c.gemm(ctx, 1, tA, a.untyped(), tB, b.untyped(), scaledBy(alpha, beta)); err != nil {
+	o, err := settingsOf(op, withContext|batched, opts)
+	if err != nil {
+		return err
+	}
+	if err := c.gemm(o.ctx, o.count, tA, a, tB, b, u); err != nil || !o.waits {
 		return err
 	}
 	return c.s.Wait()
@@ -495,9 +490,6 @@ func (s *Session) supports(t element.Type) error {
 	}
 	return nil
 }
-
-// Overlaps tells whether the arrays share elements.
-func (c *Array[T]) Overlaps(a *Array[T]) bool { return c.overlaps(&a.array) }
 
 func (c *array) overlaps(a *array) bool {
 	return c.buf == a.buf && strided.Overlap(c.rows, c.cols, c.stride, a.off-c.off, a.rows, a.cols, a.stride)

@@ -1,87 +1,12 @@
 package linalg
 
 import (
-	"context"
 	"fmt"
 
 	"gonum.org/v1/gonum/blas"
 
 	"github.com/tandem-gpu/tandem/backend"
 )
-
-// GemmBatched makes the receiver count products of one shape, C = alpha*op(A)*op(B) + beta*C each,
-// where op is the matrix or, with blas.Trans or blas.ConjTrans, its transpose. Each has the bits
-// that Gemm gives, and all of them cost about one launch.
-//
-// The matrices of an operand lie below each other in its array, at any stride: the C, of m by n,
-// are an array of count*m by n, the A, of m by k, one of count*m by k or, where they are
-// transposed, of count*k by m, and so on for B. A or B may also be a single matrix, which all
-// products share. Where A is transposed and B is not, two arrays of the same number of rows are
-// taken for two that hold count matrices.
-//
-// C must not share elements with A or B. But on the cpu device, transposed operands are transposed
-// into temporary memory first. With count == 0 C has no rows, and nothing is done.
-func (c *Array[T]) GemmBatched(count int, alpha T, tA blas.Transpose, a *Array[T], tB blas.Transpose, b *Array[T],
-	beta T,
-) error {
-	return c.gemm(context.Background(), count, tA, a.untyped(), tB, b.untyped(), scaledBy(alpha, beta))
-}
-
-// AddMulBatched is [Array.AddMul] of count matrices of one shape each, which lie in their arrays as
-// [Array.GemmBatched] says: A or B may be a single matrix that all share. All of them cost about
-// one launch.
-func (c *Array[T]) AddMulBatched(count int, a, b *Array[T]) error {
-	return c.gemm(context.Background(), count, blas.NoTrans, a.untyped(), blas.NoTrans, b.untyped(), addMul)
-}
-
-// SubMulBatched is [Array.SubMul] as [Array.AddMulBatched] is AddMul.
-func (c *Array[T]) SubMulBatched(count int, a, b *Array[T]) error {
-	return c.gemm(context.Background(), count, blas.NoTrans, a.untyped(), blas.NoTrans, b.untyped(), subMul)
-}
-
-// MatMulBatched is the products of count matrices A and B of one shape, on the default device. A
-// holds count matrices of m by k below each other, B as many of k by n, or one that all products
-// share; the result, which is packed and new, holds count matrices of m by n. [GemmBatched] does
-// the same for one A and many B.
-func MatMulBatched[T Element](count int, a, b Matrix[T]) (Matrix[T], error) {
-	return MatMulBatchedContext(context.Background(), nil, count, a, b)
-}
-
-// MatMulBatchedContext is MatMulBatched on session s, or on the default device where s is nil. It
-// returns ctx's error soon after ctx is done.
-func MatMulBatchedContext[T Element](ctx context.Context, s *Session, count int, a, b Matrix[T]) (Matrix[T], error) {
-	c := Matrix[T]{Rows: a.Rows, Cols: b.Cols}
-	if _, err := newBatch(count, blas.NoTrans, dims{a.Rows, a.Cols}, blas.NoTrans, dims{b.Rows, b.Cols},
-		dims{c.Rows, c.Cols}); err != nil {
-		return Matrix[T]{}, err
-	}
-	return compute(ctx, s, &request[T]{
-		kernel: productKernel{}, count: count, tA: blas.NoTrans, tB: blas.NoTrans, update: update{alpha: 1},
-		makesC: true, n: 3, matrices: [3]Matrix[T]{c, a, b},
-	})
-}
-
-// GemmBatched makes c count products of one shape, C = alpha*op(A)*op(B) + beta*C each, on the
-// default device. How the matrices lie in a, b and c is told at [Array.GemmBatched]. c must not
-// share elements with a or b. After an error the elements of c are undefined.
-func GemmBatched[T Element](count int, alpha T, tA blas.Transpose, a Matrix[T], tB blas.Transpose, b Matrix[T], beta T,
-	c Matrix[T],
-) error {
-	return GemmBatchedContext(context.Background(), nil, count, alpha, tA, a, tB, b, beta, c)
-}
-
-// GemmBatchedContext is GemmBatched on session s, or on the default device where s is nil. It
-// returns ctx's error soon after ctx is done; the elements of c are undefined then.
-func GemmBatchedContext[T Element](
-	ctx context.Context, s *Session, count int, alpha T, tA blas.Transpose, a Matrix[T], tB blas.Transpose, b Matrix[T],
-	beta T, c Matrix[T],
-) error {
-	_, err := compute(ctx, s, &request[T]{
-		kernel: productKernel{}, count: count, tA: tA, tB: tB, update: scaledBy(alpha, beta), n: 3,
-		matrices: [3]Matrix[T]{c, a, b},
-	})
-	return err
-}
 
 // dims is the rows and columns of an operand.
 type dims [2]int

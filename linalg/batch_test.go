@@ -115,8 +115,7 @@ func testGemmBatched[T linalg.Element](t *testing.T, s *linalg.Session, cases []
 
 		onHost := c
 		onHost.Data = slices.Clone(c.Data)
-		if err := linalg.GemmBatchedContext(context.Background(), s, x.count, alpha, x.tA, a, x.tB, b, beta,
-			onHost); err != nil {
+		if err := linalg.Gemm(alpha, x.tA, a, x.tB, b, beta, onHost, linalg.Batch(x.count), linalg.On(s)); err != nil {
 			t.Fatal(what, err)
 		}
 		same(t, what+" host", onHost, want)
@@ -130,7 +129,7 @@ func testGemmBatched[T linalg.Element](t *testing.T, s *linalg.Session, cases []
 		for r := range want.Rows {
 			copy(expect.Row(r + 1)[3:], want.Row(r))
 		}
-		if err := dc.GemmBatched(x.count, alpha, x.tA, da, x.tB, db, beta); err != nil {
+		if err := dc.Gemm(alpha, x.tA, da, x.tB, db, beta, linalg.Batch(x.count)); err != nil {
 			t.Fatal(what, err)
 		}
 		same(t, what+" device", download(t, all), expect)
@@ -147,7 +146,7 @@ func TestMatMulBatched(t *testing.T) {
 		} {
 			a, b := stackOf[float64](rng, x.count, false, 'N', x.m, x.k, 1),
 				stackOf[float64](rng, x.count, x.sharedB, 'N', x.k, x.n, 0)
-			got, err := linalg.MatMulBatchedContext(context.Background(), s, x.count, a, b)
+			got, err := linalg.MatMul(a, b, linalg.Batch(x.count), linalg.On(s))
 			if err != nil {
 				t.Fatal(x, err)
 			}
@@ -172,8 +171,8 @@ func TestGemmBatchedReadsNothingInVain(t *testing.T) {
 			{1, 2, 0, nan, 20}, {0, nan, 2, 3, 6}, {0, nan, 1, 3, 3}, {0, nan, 0, nan, 0},
 		} {
 			z := filled(6, 4, c.c)
-			if err := z.GemmBatched(2, c.alpha, blas.NoTrans, filled(6, 5, c.ab), blas.NoTrans, filled(10, 4, c.ab),
-				c.beta); err != nil {
+			if err := z.Gemm(c.alpha, blas.NoTrans, filled(6, 5, c.ab), blas.NoTrans, filled(10, 4, c.ab), c.beta,
+				linalg.Batch(2)); err != nil {
 				t.Fatal(err)
 			}
 			same(t, fmt.Sprintf("%+v", c), download(t, z), download(t, filled(6, 4, c.want)))
@@ -190,10 +189,10 @@ func TestGemmBatchedErrors(t *testing.T) {
 		multiply := func(
 			count int, tA blas.Transpose, a *linalg.Array[float32], tB blas.Transpose, b, c *linalg.Array[float32],
 		) error {
-			return c.GemmBatched(count, 1, tA, a, tB, b, 0)
+			return c.Gemm(1, tA, a, tB, b, 0, linalg.Batch(count))
 		}
 		big := x(20, 20)
-		_, matmulErr := linalg.MatMulBatchedContext(context.Background(), s, 3, m(6, 4), m(8, 5))
+		_, matmulErr := linalg.MatMul(m(6, 4), m(8, 5), linalg.Batch(3), linalg.On(s))
 		for _, c := range []struct {
 			what string
 			err  error
@@ -261,7 +260,7 @@ func TestGemmBatchedProgressAndCancel(t *testing.T) {
 	a, b := stackOf[int32](rng, 4, false, 'N', 5, 7, 0), stackOf[int32](rng, 4, false, 'N', 7, 6, 0)
 	var seen []float64
 	ctx := linalg.WithProgress(context.Background(), func(f float64) { seen = append(seen, f) })
-	got, err := linalg.MatMulBatchedContext(ctx, s, 4, a, b)
+	got, err := linalg.MatMul(a, b, linalg.Batch(4), linalg.On(s), linalg.WithContext(ctx))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -271,7 +270,8 @@ func TestGemmBatchedProgressAndCancel(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ctx = linalg.WithProgress(ctx, func(float64) { cancel() })
-	if _, err := linalg.MatMulBatchedContext(ctx, s, 4, a, b); !errors.Is(err, context.Canceled) {
+	if _, err := linalg.MatMul(a, b, linalg.Batch(4), linalg.On(s),
+		linalg.WithContext(ctx)); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v, want Canceled", err)
 	}
 }

@@ -1,7 +1,6 @@
 package linalg_test
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
@@ -64,7 +63,7 @@ func BenchmarkMatMul(b *testing.B) {
 				x, y := linalg.NewMatrix[float32](n, n, nil), linalg.NewMatrix[float32](n, n, nil)
 				b.ReportAllocs()
 				for b.Loop() {
-					if _, err := linalg.MatMulContext(context.Background(), s, x, y); err != nil {
+					if _, err := linalg.MatMul(x, y, linalg.On(s)); err != nil {
 						b.Fatal(err)
 					}
 				}
@@ -83,7 +82,8 @@ func BenchmarkMixed(b *testing.B) {
 		y := rounded[linalg.Float16](random[float32](rng, shape[1], shape[2], 0), 0)
 		b.Run(fmt.Sprintf("%dx%dx%d", shape[0], shape[1], shape[2]), func(b *testing.B) {
 			for b.Loop() {
-				if _, err := linalg.MatMulMixedContext[float32](b.Context(), s, x, y); err != nil {
+				if _, err := linalg.MatMulMixed[float32](x, y, linalg.On(s),
+					linalg.WithContext(b.Context())); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -101,7 +101,7 @@ func BenchmarkNowAndThen(b *testing.B) {
 	transposed := zeros[float32](b, s, 200)
 	for name, call := range map[string]func() error{
 		"batch of 2, 9x11x10": func() error {
-			_, err := linalg.MatMulBatchedContext(context.Background(), s, 2, batchA, batchB)
+			_, err := linalg.MatMul(batchA, batchB, linalg.Batch(2), linalg.On(s))
 			return err
 		},
 		"transpose of 200": func() error { return transposed.Transpose(square) },
@@ -140,7 +140,7 @@ func BenchmarkAddMul(b *testing.B) {
 func benchmarkAddMul[T linalg.Element](b *testing.B, spec string, n int) {
 	s := benchSession(b, spec)
 	x, y, z := zeros[T](b, s, n), zeros[T](b, s, n), zeros[T](b, s, n)
-	all := []func(x, y *linalg.Array[T]) error{z.Mul, z.AddMul, z.SubMul}
+	all := []func(x, y *linalg.Array[T], opts ...linalg.Option) error{z.Mul, z.AddMul, z.SubMul}
 	least := make([]time.Duration, len(all))
 	for b.Loop() {
 		for i, f := range all {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/linalg"
+	"github.com/tandem-gpu/tandem/linalg/files"
 )
 
 // What is written in parts is read in others, until the file changes.
@@ -19,7 +20,7 @@ func TestFileMatrix(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	out, err := linalg.CreateNPY[int32](f, 2, 3, true)
+	out, err := files.Create[int32](f, 2, 3, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +30,7 @@ func TestFileMatrix(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	in, err := linalg.OpenNPY[int32](f)
+	in, err := files.Open[int32](f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +46,7 @@ func TestFileMatrix(t *testing.T) {
 			t.Errorf("element %d is %d, want %d", i, part.Data[i], want)
 		}
 	}
-	if _, err := linalg.OpenNPY[float32](f); !errors.Is(err, linalg.ErrNPY) {
+	if _, err := files.Open[float32](f); !errors.Is(err, linalg.ErrNPY) {
 		t.Errorf("as float32: %v", err)
 	}
 	if _, err := f.WriteAt([]byte("more"), 1000); err != nil {
@@ -65,17 +66,17 @@ func TestFileMatrixRefuses(t *testing.T) {
 	}
 	defer f.Close()
 	for _, dims := range [][2]int{{-1, 3}, {3, -1}, {math.MaxInt, math.MaxInt}} {
-		_, err := linalg.CreateNPY[float64](f, dims[0], dims[1], false)
+		_, err := files.Create[float64](f, dims[0], dims[1], false)
 		refused(t, "a file of such a shape", err, linalg.ErrShape, "a file of")
 	}
-	out, err := linalg.CreateNPY[float64](f, 4, 3, false)
+	out, err := files.Create[float64](f, 4, 3, false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := out.WritePart(t.Context(), linalg.NewMatrix[float64](4, 3, nil), 0, 0); err != nil {
 		t.Fatal(err)
 	}
-	in, err := linalg.OpenNPY[float64](f)
+	in, err := files.Open[float64](f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,8 +93,8 @@ func TestFileMatrixRefuses(t *testing.T) {
 	short := linalg.Matrix[float64]{Rows: 2, Cols: 2, Stride: 2, Data: m.Data[:3]}
 	refused(t, "a short matrix to write", out.WritePart(t.Context(), short, 0, 0), linalg.ErrShape, "4 values")
 	refused(t, "a short matrix to read", in.ReadPart(t.Context(), short, 0, 0), linalg.ErrShape, "4 values")
-	refused(t, "writing what is read", in.WritePart(t.Context(), m, 0, 0), backend.ErrArgument, "OpenNPY")
-	refused(t, "reading what is written", out.ReadPart(t.Context(), m, 0, 0), backend.ErrArgument, "OpenNPY")
+	refused(t, "writing what is read", in.WritePart(t.Context(), m, 0, 0), backend.ErrArgument, "Open opens")
+	refused(t, "reading what is written", out.ReadPart(t.Context(), m, 0, 0), backend.ErrArgument, "Open opens")
 	after, err := os.ReadFile(f.Name())
 	if err != nil || !bytes.Equal(before, after) {
 		t.Errorf("the file has changed; %v", err)

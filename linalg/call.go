@@ -14,7 +14,7 @@ import (
 )
 
 // A request is what is to be computed from host memory to host memory, or from files to files.
-type request[T Element] struct {
+type request[T any] struct {
 	kernel operationKernel // productKernel, transposeKernel or an elementwiseKernel
 	count  int             // of products
 	tA, tB blas.Transpose
@@ -47,19 +47,19 @@ const (
 
 var operandNames = [...]string{"the destination", "operand A", "operand B"}
 
-// compute does what r asks for on s, or on the default device where s is nil, and returns C. With
-// computeFiles it is where the functions of the package meet code of their element type, which is
-// compiled here: of generic functions each package that calls them has a copy of its own, and of
-// all that they call, which is most of the package. Functions of one type that were put in the
-// place of their calls would bring that back.
-func compute[T Element](ctx context.Context, s *Session, r *request[T]) (c Matrix[T], err error) {
+// compute does what r asks for, as o says, and returns C. With computeFiles it is where the
+// functions of the package meet code of their element type, which is compiled here: of generic
+// functions each package that calls them has a copy of its own, and of all that they call, which is
+// most of the package. Functions of one type that were put in the place of their calls would bring
+// that back.
+func compute[T Element](o settings, r *request[T]) (c Matrix[T], err error) {
 	switch r := any(r).(type) {
 	case *request[float32]:
-		err = computeFloat32(ctx, s, r)
+		err = computeFloat32(o.ctx, o.s, r)
 	case *request[float64]:
-		err = computeFloat64(ctx, s, r)
+		err = computeFloat64(o.ctx, o.s, r)
 	case *request[int32]:
-		err = computeInt32(ctx, s, r)
+		err = computeInt32(o.ctx, o.s, r)
 	}
 	if err != nil {
 		return c, err
@@ -83,22 +83,30 @@ func computeInt32(ctx context.Context, s *Session, r *request[int32]) error {
 }
 
 // runRequest does what r asks for, on the default device where s is nil, and makes C the result.
-func runRequest[T Element](ctx context.Context, s *Session, r *request[T]) (err error) {
-	if err := cmp.Or(context.Cause(ctx), checkMatrices(r)); err != nil {
+func runRequest[T Element](ctx context.Context, s *Session, r *request[T]) error {
+	s, err := r.prepare(ctx, s)
+	if err != nil {
 		return err
 	}
-	if s == nil {
-		if s, err = Default(); err != nil {
-			return err
-		}
-	}
-	if r.makesC {
-		if err := s.canHold(r.matrices[0].Rows, r.matrices[0].Cols, element.TypeOf[T]()); err != nil {
-			return err
-		}
-		r.matrices[0] = newResult[T](r.matrices[0].Rows, r.matrices[0].Cols)
-	}
 	return runChecked(ctx, s, r, false)
+}
+
+// prepare checks the matrices, and makes C where that is only a shape. It gives the session.
+func (r *request[T]) prepare(ctx context.Context, s *Session) (*Session, error) {
+	if err := cmp.Or(context.Cause(ctx), checkMatrices(r)); err != nil {
+		return nil, err
+	}
+	s, err := orDefault(s)
+	if err != nil || !r.makesC {
+		return s, err
+	}
+	t, _ := element.Of[T]()
+	rows, cols := r.matrices[0].Rows, r.matrices[0].Cols
+	if err := s.canHold(rows, cols, t); err != nil {
+		return nil, err
+	}
+	r.matrices[0] = newResult[T](rows, cols)
+	return s, nil
 }
 
 // runChecked does what r asks for, whose C there is. isTile says that it is a tile of a call that
@@ -187,7 +195,7 @@ func directProduct[T Element](ctx context.Context, s *Session, r *request[T], c,
 }
 
 // checkMatrices says what is wrong with them.
-func checkMatrices[T Element](r *request[T]) error {
+func checkMatrices[T any](r *request[T]) error {
 	for i, m := range r.matrices[:r.n] {
 		if i == 0 && r.makesC {
 			continue

@@ -1,7 +1,6 @@
 package linalg_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -72,10 +71,7 @@ func TestErrorsStayWithTheirCall(t *testing.T) {
 		return nil
 	}
 	eachMemory(t, launch, func(t *testing.T, s *linalg.Session, queues *atomic.Int64) {
-		product := func(n int) error {
-			_, err := linalg.MatMulContext(context.Background(), s, square(n), square(n))
-			return err
-		}
+		product := func(n int) error { _, err := linalg.MatMul(square(n), square(n), linalg.On(s)); return err }
 		other = func() error { return product(12) }
 		for _, fails := range []struct {
 			call func() error
@@ -85,7 +81,7 @@ func TestErrorsStayWithTheirCall(t *testing.T) {
 			{func() error {
 				a, b, c := linalg.NewMatrix[float32](17, 19, nil), linalg.NewMatrix[float32](17, 5, nil),
 					linalg.NewMatrix[float32](19, 5, nil)
-				return linalg.GemmContext(context.Background(), s, 1, blas.Trans, a, blas.NoTrans, b, 0, c)
+				return linalg.Gemm(1, blas.Trans, a, blas.NoTrans, b, 0, c, linalg.On(s))
 			}, refusal},
 		} {
 			for range 3 {
@@ -111,7 +107,7 @@ func TestCallQueuesAreKept(t *testing.T) {
 	eachMemory(t, func(*backendtest.HookedQueue, []backend.Arg) error { return nil },
 		func(t *testing.T, s *linalg.Session, queues *atomic.Int64) {
 			for range 5 {
-				if _, err := linalg.MatMulContext(context.Background(), s, square(4), square(4)); err != nil {
+				if _, err := linalg.MatMul(square(4), square(4), linalg.On(s)); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -131,7 +127,7 @@ func TestCallQueuesAreKept(t *testing.T) {
 		var wg sync.WaitGroup
 		for range callers {
 			wg.Go(func() {
-				if _, err := linalg.MatMulContext(context.Background(), s, square(4), square(4)); err != nil {
+				if _, err := linalg.MatMul(square(4), square(4), linalg.On(s)); err != nil {
 					t.Error(err)
 				}
 			})
@@ -157,13 +153,13 @@ func TestSizesOfHostCalls(t *testing.T) {
 			c := random[float32](rng, n, n, n%3)
 			for _, beta := range []float32{0, 3} {
 				want := reference(2, 'N', a, 'N', b, beta, c)
-				if err := linalg.GemmContext(context.Background(), s, 2, 'N', a, 'N', b, beta, c); err != nil {
+				if err := linalg.Gemm(2, 'N', a, 'N', b, beta, c, linalg.On(s)); err != nil {
 					t.Fatal(err)
 				}
 				same(t, fmt.Sprintf("n = %d, beta = %v", n, beta), c, want)
 				guarded(t, fmt.Sprintf("n = %d, beta = %v", n, beta), c)
 			}
-			sum, err := linalg.AddContext(context.Background(), s, c, c)
+			sum, err := linalg.Add(c, c, linalg.On(s))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -13,6 +13,7 @@ import (
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/backend/backendtest"
 	"github.com/tandem-gpu/tandem/linalg"
+	"github.com/tandem-gpu/tandem/linalg/files"
 )
 
 // A countdown is a context that is cancelled when it has been looked at so many times.
@@ -60,16 +61,17 @@ func (c *countdown) Done() <-chan struct{} {
 // cancellable are all calls that can be cancelled, of a size that is copied and computed in several
 // pieces.
 var cancellable = map[string]func(ctx context.Context, s *linalg.Session) ([]float32, error){
-	"MatMulContext": func(ctx context.Context, s *linalg.Session) ([]float32, error) {
-		c, err := linalg.MatMulContext(ctx, s, sequence(600, 5, 0), sequence(5, 4, 1))
+	"MatMul": func(ctx context.Context, s *linalg.Session) ([]float32, error) {
+		c, err := linalg.MatMul(sequence(600, 5, 0), sequence(5, 4, 1), linalg.On(s), linalg.WithContext(ctx))
 		return c.Data, err
 	},
-	"GemmContext": func(ctx context.Context, s *linalg.Session) ([]float32, error) {
+	"Gemm": func(ctx context.Context, s *linalg.Session) ([]float32, error) {
 		c := sequence(600, 4, 1)
-		err := linalg.GemmContext(ctx, s, 2, blas.Trans, sequence(5, 600, 0), blas.Trans, sequence(4, 5, 0), 3, c)
+		err := linalg.Gemm(2, blas.Trans, sequence(5, 600, 0), blas.Trans, sequence(4, 5, 0), 3, c, linalg.On(s),
+			linalg.WithContext(ctx))
 		return c.Data, err
 	},
-	"Array.GemmContext": func(ctx context.Context, s *linalg.Session) ([]float32, error) {
+	"Array.Gemm": func(ctx context.Context, s *linalg.Session) ([]float32, error) {
 		var arrays [3]*linalg.Array[float32]
 		for i, m := range []linalg.Matrix[float32]{sequence(5, 600, 0), sequence(5, 4, 1), sequence(600, 4, 0)} {
 			a, err := linalg.Upload(s, m)
@@ -79,26 +81,28 @@ var cancellable = map[string]func(ctx context.Context, s *linalg.Session) ([]flo
 			defer a.Free()
 			arrays[i] = a
 		}
-		if err := arrays[2].GemmContext(ctx, 1, blas.Trans, arrays[0], blas.NoTrans, arrays[1], 1); err != nil {
+		if err := arrays[2].Gemm(1, blas.Trans, arrays[0], blas.NoTrans, arrays[1], 1,
+			linalg.WithContext(ctx)); err != nil {
 			return nil, err
 		}
 		c, err := arrays[2].Download()
 		return c.Data, err
 	},
-	"MatMulBatchedContext": func(ctx context.Context, s *linalg.Session) ([]float32, error) {
-		c, err := linalg.MatMulBatchedContext(ctx, s, 3, sequence(900, 5, 0), sequence(15, 4, 1))
+	"Batch": func(ctx context.Context, s *linalg.Session) ([]float32, error) {
+		c, err := linalg.MatMul(sequence(900, 5, 0), sequence(15, 4, 1), linalg.Batch(3), linalg.On(s),
+			linalg.WithContext(ctx))
 		return c.Data, err
 	},
-	"TransposeContext": func(ctx context.Context, s *linalg.Session) ([]float32, error) {
-		c, err := linalg.TransposeContext(ctx, s, sequence(70, 30, 2))
+	"Transpose": func(ctx context.Context, s *linalg.Session) ([]float32, error) {
+		c, err := linalg.Transpose(sequence(70, 30, 2), linalg.On(s), linalg.WithContext(ctx))
 		return c.Data, err
 	},
-	"AddContext": func(ctx context.Context, s *linalg.Session) ([]float32, error) {
-		c, err := linalg.AddContext(ctx, s, sequence(70, 30, 2), sequence(70, 30, 0))
+	"Add": func(ctx context.Context, s *linalg.Session) ([]float32, error) {
+		c, err := linalg.Add(sequence(70, 30, 2), sequence(70, 30, 0), linalg.On(s), linalg.WithContext(ctx))
 		return c.Data, err
 	},
-	"ScaleContext": func(ctx context.Context, s *linalg.Session) ([]float32, error) {
-		c, err := linalg.ScaleContext(ctx, s, 0.5, sequence(70, 30, 2))
+	"Scale": func(ctx context.Context, s *linalg.Session) ([]float32, error) {
+		c, err := linalg.Scale(0.5, sequence(70, 30, 2), linalg.On(s), linalg.WithContext(ctx))
 		return c.Data, err
 	},
 }
@@ -121,27 +125,48 @@ func TestCause(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := encoded(t, m, false, false)
-	in, err := linalg.OpenNPY[float64](bytes.NewReader(file))
+	in, err := files.Open[float64](bytes.NewReader(file))
 	if err != nil {
 		t.Fatal(err)
 	}
 	z := linalg.NewMatrix[complex128](30, 30, nil)
 	for name, call := range map[string]func(ctx context.Context) error{
-		"MatMul":   func(ctx context.Context) error { _, err := linalg.MatMulContext(ctx, s, m, m); return err },
-		"Complex":  func(ctx context.Context) error { _, err := linalg.MatMulComplexContext(ctx, s, z, z); return err },
-		"LU":       func(ctx context.Context) error { _, err := linalg.FactorLUContext(ctx, s, m); return err },
-		"LU.Solve": func(ctx context.Context) error { _, err := lu.SolveContext(ctx, blas.NoTrans, m); return err },
-		"Cholesky": func(ctx context.Context) error { _, err := linalg.FactorCholeskyContext(ctx, s, m); return err },
-		"QR":       func(ctx context.Context) error { _, err := linalg.FactorQRContext(ctx, s, m); return err },
-		"QR.Q":     func(ctx context.Context) error { _, err := qr.QContext(ctx); return err },
-		"EigSym":   func(ctx context.Context) error { _, err := linalg.FactorEigSymContext(ctx, s, m); return err },
-		"SVD":      func(ctx context.Context) error { _, err := linalg.FactorSVDContext(ctx, s, m); return err },
-		"ReadPart": func(ctx context.Context) error { return in.ReadPart(ctx, m, 0, 0) },
-		"AddNPY": func(ctx context.Context) error {
-			return linalg.AddNPY[float64](ctx, s, &memoryFile{}, bytes.NewReader(file), bytes.NewReader(file),
-				linalg.FileOptions{Memory: 1 << 20})
+		"MatMul": func(ctx context.Context) error {
+			_, err := linalg.MatMul(m, m, linalg.On(s), linalg.WithContext(ctx))
+			return err
 		},
-		"Wait": s.WaitContext,
+		"Complex": func(ctx context.Context) error {
+			_, err := linalg.MatMulComplex(z, z, linalg.On(s), linalg.WithContext(ctx))
+			return err
+		},
+		"LU": func(ctx context.Context) error {
+			_, err := linalg.FactorLU(m, linalg.On(s), linalg.WithContext(ctx))
+			return err
+		},
+		"LU.Solve": func(ctx context.Context) error { _, err := lu.Solve(m, linalg.WithContext(ctx)); return err },
+		"Cholesky": func(ctx context.Context) error {
+			_, err := linalg.FactorCholesky(m, linalg.On(s), linalg.WithContext(ctx))
+			return err
+		},
+		"QR": func(ctx context.Context) error {
+			_, err := linalg.FactorQR(m, linalg.On(s), linalg.WithContext(ctx))
+			return err
+		},
+		"QR.Q": func(ctx context.Context) error { _, err := qr.Q(linalg.WithContext(ctx)); return err },
+		"EigSym": func(ctx context.Context) error {
+			_, err := linalg.FactorEigSym(m, linalg.On(s), linalg.WithContext(ctx))
+			return err
+		},
+		"SVD": func(ctx context.Context) error {
+			_, err := linalg.FactorSVD(m, linalg.On(s), linalg.WithContext(ctx))
+			return err
+		},
+		"ReadPart": func(ctx context.Context) error { return in.ReadPart(ctx, m, 0, 0) },
+		"files.Add": func(ctx context.Context) error {
+			return files.Add[float64](ctx, s, &memoryFile{}, bytes.NewReader(file), bytes.NewReader(file),
+				files.Options{Memory: 1 << 20})
+		},
+		"Wait": func(ctx context.Context) error { return s.Wait(linalg.WithContext(ctx)) },
 	} {
 		cause := errors.New("the request has ended")
 		ctx, cancel := context.WithCancelCause(t.Context())

@@ -120,9 +120,9 @@ func placeIn(line string) int {
 	return 0
 }
 
-// LaunchArgs is [Session.Launch] of arguments that are all on the device. It takes no memory. In
+// launchArgs is [Session.Launch] of arguments that are all on the device. It takes no memory. In
 // the checked mode it waits for the kernel and reports what it has found.
-func (s *Session) LaunchArgs(k *backend.Kernel, g backend.Grid, args []backend.Arg) (err error) {
+func (s *Session) launchArgs(k *backend.Kernel, g backend.Grid, args []backend.Arg) (err error) {
 	var c *checks
 	if s.checking.Load() {
 		found, _ := s.checks.Load(weak.Make(k))

@@ -3,7 +3,6 @@ package linalg
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"unsafe"
 
 	"gonum.org/v1/gonum/blas"
@@ -14,68 +13,53 @@ import (
 // Complex is the complex numbers.
 type Complex interface{ complex64 | complex128 }
 
-// MatMulComplex is the product of a and b, on the default device. The shapes are those of [MatMul].
-// Real and imaginary part of each element are one chain each, as the contract has it:
-// fma(ar, br, acc) and then fma(-ai, bi, acc), fma(ar, bi, acc) and then fma(ai, br, acc), for
-// k = 0, 1, ... K-1, from +0. They are those of gonumblas, and are computed as one product of real
-// matrices of m by 2k and 2k by 2n, which are made in the host's memory.
-func MatMulComplex[T Complex](a, b Matrix[T]) (Matrix[T], error) {
-	return MatMulComplexContext(context.Background(), nil, a, b)
-}
-
-// GemmComplex makes c = alpha*op(a)*op(b) + beta*c, on the default device, where op is the matrix
-// or, with blas.Trans, its transpose, with blas.ConjTrans its conjugated transpose. Where alpha and
-// beta are real, both parts are finished as in [Gemm]; else both are complex products, from +0: the
-// chains of beta*c, unless beta is 0, go on with alpha times the parts. c must not share memory
-// with a or b. After an error the elements of c are undefined.
-func GemmComplex[T Complex](alpha T, tA blas.Transpose, a Matrix[T], tB blas.Transpose, b Matrix[T], beta T,
-	c Matrix[T],
-) error {
-	return GemmComplexContext(context.Background(), nil, alpha, tA, a, tB, b, beta, c)
-}
-
-// MatMulComplexContext is MatMulComplex on session s, or on the default device where s is nil. It
-// returns ctx's error soon after ctx is done.
-func MatMulComplexContext[T Complex](ctx context.Context, s *Session, a, b Matrix[T]) (Matrix[T], error) {
-	return newProduct(s, a, b, func(s *Session, c Matrix[T]) error {
-		return GemmComplexContext(ctx, s, 1, blas.NoTrans, a, blas.NoTrans, b, 0, c)
+// MatMulComplex is the product of a and b. The shapes are those of [MatMul]. Real and imaginary
+// part of each element are one chain each, as the contract has it: fma(ar, br, acc) and then
+// fma(-ai, bi, acc), fma(ar, bi, acc) and then fma(ai, br, acc), for k = 0, 1, ... K-1, from +0.
+// They are those of gonumblas, and are computed as one product of real matrices of m by 2k and 2k
+// by 2n, which are made in the host's memory.
+func MatMulComplex[T Complex](a, b Matrix[T], opts ...Option) (Matrix[T], error) {
+	return newProduct("MatMulComplex", a, b, opts, func(c Matrix[T], o settings) error {
+		return gemmComplex(o, 1, blas.NoTrans, a, blas.NoTrans, b, 0, c)
 	})
 }
 
-// GemmComplexContext is GemmComplex on session s, or on the default device where s is nil. It
-// returns ctx's error soon after ctx is done; the elements of c are undefined then.
-func GemmComplexContext[T Complex](ctx context.Context, s *Session, alpha T, tA blas.Transpose, a Matrix[T],
-	tB blas.Transpose, b Matrix[T], beta T, c Matrix[T],
+// GemmComplex makes c = alpha*op(a)*op(b) + beta*c, where op is the matrix or, with blas.Trans, its
+// transpose, with blas.ConjTrans its conjugated transpose. Where alpha and beta are real, both
+// parts are finished as in [Gemm]; else both are complex products, from +0: the chains of beta*c,
+// unless beta is 0, go on with alpha times the parts. c must not share memory with a or b. After an
+// error the elements of c are undefined.
+func GemmComplex[T Complex](alpha T, tA blas.Transpose, a Matrix[T], tB blas.Transpose, b Matrix[T], beta T,
+	c Matrix[T], opts ...Option,
 ) error {
-	for i, m := range []Matrix[T]{c, a, b} {
-		if err := m.check(operandNames[i]); err != nil {
-			return err
-		}
-		if i > 0 && shareElements(c, m) {
-			return fmt.Errorf("%w: the destination and %s share elements", ErrOverlap, operandNames[i])
-		}
-	}
-	x, err := newBatch(1, tA, dims{a.Rows, a.Cols}, tB, dims{b.Rows, b.Cols}, dims{c.Rows, c.Cols})
+	o, err := settingsOf("GemmComplex", onHost, opts)
 	if err != nil {
 		return err
 	}
-	if s == nil {
-		if s, err = Default(); err != nil {
-			return err
-		}
+	return gemmComplex(o, alpha, tA, a, tB, b, beta, c)
+}
+
+// gemmComplex is GemmComplex as o says.
+func gemmComplex[T Complex](o settings, alpha T, tA blas.Transpose, a Matrix[T], tB blas.Transpose, b Matrix[T], beta T,
+	c Matrix[T],
+) error {
+	s, err := (&request[T]{n: 3, matrices: [3]Matrix[T]{c, a, b}}).prepare(o.ctx, o.s)
+	if err != nil {
+		return err
 	}
-	if err := cmp.Or(context.Cause(ctx), s.open()); err != nil {
+	x, err := newBatch(1, tA, dims{a.Rows, a.Cols}, tB, dims{b.Rows, b.Cols}, dims{c.Rows, c.Cols})
+	if err := cmp.Or(err, s.open()); err != nil {
 		return err
 	}
 	if _, single := any(alpha).(complex64); single {
-		return gemmComplex[float32](ctx, s, x, alpha, tA, a, tB, b, beta, c)
+		return multiplyComplex[float32](o.ctx, s, x, alpha, tA, a, tB, b, beta, c)
 	}
-	return gemmComplex[float64](ctx, s, x, alpha, tA, a, tB, b, beta, c)
+	return multiplyComplex[float64](o.ctx, s, x, alpha, tA, a, tB, b, beta, c)
 }
 
-// gemmComplex is GemmComplexContext of numbers whose parts are of F.
-func gemmComplex[F Float, T Complex](ctx context.Context, s *Session, x batch, alpha T, tA blas.Transpose, a Matrix[T],
-	tB blas.Transpose, b Matrix[T], beta T, c Matrix[T],
+// multiplyComplex is gemmComplex of numbers whose parts are of F.
+func multiplyComplex[F Float, T Complex](ctx context.Context, s *Session, x batch, alpha T, tA blas.Transpose,
+	a Matrix[T], tB blas.Transpose, b Matrix[T], beta T, c Matrix[T],
 ) error {
 	p := host.ComplexProduct[F]{
 		M: x.m, N: x.n, K: x.k, Alpha: parts[F](alpha), Beta: parts[F](beta),
@@ -86,8 +70,8 @@ func gemmComplex[F Float, T Complex](ctx context.Context, s *Session, x batch, a
 		return nil
 	}
 	return p.Compute(func(m, n, k int, alpha F, a []F, lda int, b []F, ldb int, beta F, c []F, ldc int) error {
-		return GemmContext(ctx, s, alpha, blas.NoTrans, part(m, k, a, lda), blas.NoTrans, part(k, n, b, ldb), beta,
-			part(m, n, c, ldc))
+		return Gemm(alpha, blas.NoTrans, part(m, k, a, lda), blas.NoTrans, part(k, n, b, ldb), beta, part(m, n, c, ldc),
+			On(s), WithContext(ctx))
 	})
 }
 

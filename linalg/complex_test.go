@@ -129,7 +129,8 @@ func testComplex[F linalg.Float, T linalg.Complex](t *testing.T, s *linalg.Sessi
 			if beta == 0 && len(c.Data) > 0 {
 				partsOf[F](c).Data[0] = F(math.NaN()) // not read
 			}
-			if err := linalg.GemmComplexContext(t.Context(), s, alpha, tA, a, tB, b, beta, c); err != nil {
+			if err := linalg.GemmComplex(alpha, tA, a, tB, b, beta, c, linalg.On(s),
+				linalg.WithContext(t.Context())); err != nil {
 				t.Fatal(what, err)
 			}
 			same(t, what, partsOf[F](c), partsOf[F](want))
@@ -137,7 +138,7 @@ func testComplex[F linalg.Float, T linalg.Complex](t *testing.T, s *linalg.Sessi
 		}
 	}
 	a, b := complexRandom[F, T](rng, 12, 40, 1), complexRandom[F, T](rng, 40, 9, 2)
-	c, err := linalg.MatMulComplexContext(t.Context(), s, a, b)
+	c, err := linalg.MatMulComplex(a, b, linalg.On(s), linalg.WithContext(t.Context()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,9 +153,9 @@ func TestComplexErrors(t *testing.T) {
 	}
 	a, b := linalg.NewMatrix[complex64](2, 3, nil), linalg.NewMatrix[complex64](3, 3, nil)
 	gemm := func(ctx context.Context, b, c linalg.Matrix[complex64]) error {
-		return linalg.GemmComplexContext(ctx, s, 1, blas.NoTrans, a, blas.NoTrans, b, 0, c)
+		return linalg.GemmComplex(1, blas.NoTrans, a, blas.NoTrans, b, 0, c, linalg.On(s), linalg.WithContext(ctx))
 	}
-	_, err = linalg.MatMulComplexContext(t.Context(), s, a, a)
+	_, err = linalg.MatMulComplex(a, a, linalg.On(s), linalg.WithContext(t.Context()))
 	done, cancel := context.WithCancel(t.Context())
 	cancel()
 	short, c := b, linalg.NewMatrix[complex64](2, 3, nil)

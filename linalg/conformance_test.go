@@ -81,18 +81,19 @@ func sharedCase[T linalg.Element](ctx context.Context, s *linalg.Session, x *con
 		mc = linalg.NewMatrix(x.M, x.N, c)
 		switch {
 		case x.Kernel == "matmul":
-			err = linalg.GemmContext(ctx, s, alpha, 'N', ma, 'N', mb, beta, mc)
+			err = linalg.Gemm(alpha, 'N', ma, 'N', mb, beta, mc, linalg.On(s), linalg.WithContext(ctx))
 		case alpha > 0:
-			err = linalg.AddMulContext(ctx, s, ma, mb, mc)
+			err = linalg.AddMul(ma, mb, mc, linalg.On(s), linalg.WithContext(ctx))
 		default:
-			err = linalg.SubMulContext(ctx, s, ma, mb, mc)
+			err = linalg.SubMul(ma, mb, mc, linalg.On(s), linalg.WithContext(ctx))
 		}
 	case "transpose":
-		mc, err = linalg.TransposeContext(ctx, s, linalg.NewMatrix(x.M, x.N, a))
+		mc, err = linalg.Transpose(linalg.NewMatrix(x.M, x.N, a), linalg.On(s), linalg.WithContext(ctx))
 	case "add":
-		mc, err = linalg.AddContext(ctx, s, linalg.NewMatrix(x.M, x.N, a), linalg.NewMatrix(x.M, x.N, b))
+		mc, err = linalg.Add(linalg.NewMatrix(x.M, x.N, a), linalg.NewMatrix(x.M, x.N, b), linalg.On(s),
+			linalg.WithContext(ctx))
 	default:
-		mc, err = linalg.ScaleContext(ctx, s, alpha, linalg.NewMatrix(x.M, x.N, a))
+		mc, err = linalg.Scale(alpha, linalg.NewMatrix(x.M, x.N, a), linalg.On(s), linalg.WithContext(ctx))
 	}
 	return conformance.Digest(mc.Data), err
 }

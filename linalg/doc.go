@@ -6,9 +6,10 @@
 // [MatMul], [Transpose], [Add] and [Scale] take matrices in host memory and give one back. They run
 // on the default device, which the environment variable TANDEM_BACKEND names ("cuda", "opencl",
 // "cpu", "opencl:1", "opencl:gfx90a"); without it, it is the first of a CUDA GPU, an OpenCL GPU and
-// the CPU. The Context variants can be cancelled and take a [Session]. Several devices
-// ("cuda:0+cuda:1+cpu", "gpus") share the work. Matrices may be larger than a device with memory of
-// its own: they go through it in parts.
+// the CPU. Options say otherwise: MatMul(a, b, [On](s), [WithContext](ctx)) runs on session s until
+// ctx ends, and [Batch] makes many products at once. Several devices ("cuda:0+cuda:1+cpu", "gpus")
+// share the work. Matrices may be larger than a device with memory of its own: they go through it
+// in parts.
 //
 // Weights are often stored as float16 or bfloat16: [MatMulMixed] takes them. [MatMulInt8] takes
 // int8 and uint8, and adds in int32. [MatMulComplex] takes complex numbers.
@@ -18,10 +19,10 @@
 // A [Session] is an open device with a queue. [Upload] and [NewArray] make arrays that stay on it;
 // their methods enqueue work and return, and [Array.Download] brings a result back; fmt.Println
 // prints its elements, shortened where they are many. The receiver is the destination, as in gonum.
-// [Array.GemmBatched] is many products of one shape in one launch. [Array.AddMul] and
+// [Array.Mul] with [Batch] is many products of one shape in one launch. [Array.AddMul] and
 // [Array.SubMul] continue the chains of C, so that a product may be done in parts. [Array.View] is
-// a host copy that gonum's functions read. Arrays of int8 and uint8 are multiplied by
-// [GemmInt8Arrays]; those of other elements, such as a struct, are for kernels of one's own.
+// a host copy that gonum reads. Arrays of int8 and uint8 are multiplied by [GemmInt8Arrays]; those
+// of other elements, such as a struct, are for kernels of one's own.
 //
 // # Factorizations
 //
@@ -36,8 +37,7 @@
 //
 // [ReadNPY] and [Array.WriteNPY] move arrays between the device and .npy files, [ReadRaw] and
 // [Array.WriteRaw] between the device and plain bytes, through a few megabytes of host memory.
-// [MatMulNPY], [TransposeNPY], [AddNPY] and [ScaleNPY] compute from .npy files to a file, none of
-// which needs to fit in memory.
+// Package files computes from .npy files to a file, none of which needs to fit in memory.
 //
 // # The numerics contract
 //

@@ -1,7 +1,6 @@
 package linalg
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/tandem-gpu/tandem/internal/host"
@@ -17,27 +16,17 @@ type EigSym[T Float] struct {
 	vectors Matrix[T]
 }
 
-// FactorEigSym is the eigenvalues and eigenvectors of A on the default device. Of A, which stays as
-// it is, the lower triangle alone is read. Where that has NaN or infinities, all results are NaN.
-// The error is ErrShape where A is not square, and ErrNotConverged as for [FactorSVD].
-func FactorEigSym[T Float](a Matrix[T]) (*EigSym[T], error) {
-	return FactorEigSymContext(context.Background(), nil, a)
-}
-
-// FactorEigSymContext is FactorEigSym as [FactorLUContext] is FactorLU.
-func FactorEigSymContext[T Float](ctx context.Context, s *Session, a Matrix[T]) (*EigSym[T], error) {
-	return eigSym(ctx, s, true, a)
+// FactorEigSym is the eigenvalues and eigenvectors of A. Of A, which stays as it is, the lower
+// triangle alone is read. Where that has NaN or infinities, all results are NaN. The error is
+// ErrShape where A is not square, and ErrNotConverged as for [FactorSVD].
+func FactorEigSym[T Float](a Matrix[T], opts ...Option) (*EigSym[T], error) {
+	return eigSym("FactorEigSym", true, a, opts)
 }
 
 // EigenvaluesSym is the eigenvalues of [FactorEigSym] alone, in ascending order, in less time. They
 // come of implicit QL of the whole tridiagonal matrix: the last bits differ.
-func EigenvaluesSym[T Float](a Matrix[T]) ([]T, error) {
-	return EigenvaluesSymContext(context.Background(), nil, a)
-}
-
-// EigenvaluesSymContext is EigenvaluesSym as [FactorLUContext] is FactorLU.
-func EigenvaluesSymContext[T Float](ctx context.Context, s *Session, a Matrix[T]) ([]T, error) {
-	f, err := eigSym(ctx, s, false, a)
+func EigenvaluesSym[T Float](a Matrix[T], opts ...Option) ([]T, error) {
+	f, err := eigSym("EigenvaluesSym", false, a, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -45,11 +34,11 @@ func EigenvaluesSymContext[T Float](ctx context.Context, s *Session, a Matrix[T]
 }
 
 // eigSym is FactorEigSym, or without vectors the values alone.
-func eigSym[T Float](ctx context.Context, s *Session, vectors bool, a Matrix[T]) (*EigSym[T], error) {
+func eigSym[T Float](op string, vectors bool, a Matrix[T], opts []Option) (*EigSym[T], error) {
 	if a.Rows != a.Cols {
 		return nil, fmt.Errorf("%w: the eigenvalues of %s, which is not square", ErrShape, a)
 	}
-	s, v, err := begin(ctx, s, a)
+	o, v, err := begin(op, a, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -58,8 +47,8 @@ func eigSym[T Float](ctx context.Context, s *Session, vectors bool, a Matrix[T])
 		steps = 2
 	}
 	x, w, size := converted[float64](v), make([]float64, n), float64(n)
-	_, err = solve.EigSym(solver[float64](ctx, s, steps*size*size*size), vectors, true, n, x.Data, max(n, 1), w)
-	if err := ended(ctx, err); err != nil {
+	_, err = solve.EigSym(solver[float64](o.ctx, o.s, steps*size*size*size), vectors, true, n, x.Data, max(n, 1), w)
+	if err := ended(o.ctx, err); err != nil {
 		return nil, factorError(err, "eigenvalues", a)
 	}
 	f := &EigSym[T]{values: make([]T, n), vectors: v}

@@ -52,7 +52,7 @@ func TestEigSymOnDevices(t *testing.T) {
 	noError(t, err)
 	defer linalg.FactorOnDevice()()
 	eachBackend(t, func(t *testing.T, s *linalg.Session) {
-		got, err := linalg.FactorEigSymContext(t.Context(), s, a)
+		got, err := linalg.FactorEigSym(a, linalg.On(s), linalg.WithContext(t.Context()))
 		noError(t, err)
 		if !slices.Equal(got.Values(), want.Values()) {
 			t.Errorf("eigenvalues %v, want %v", got.Values(), want.Values())
@@ -86,7 +86,7 @@ func testEigenvaluesSym[T linalg.Float](t *testing.T) {
 	}
 	defer linalg.FactorOnDevice()()
 	eachBackend(t, func(t *testing.T, s *linalg.Session) {
-		got, err := linalg.EigenvaluesSymContext(t.Context(), s, a)
+		got, err := linalg.EigenvaluesSym(a, linalg.On(s), linalg.WithContext(t.Context()))
 		noError(t, err)
 		if !slices.Equal(got, want) {
 			t.Errorf("eigenvalues %v, want %v", got, want)
@@ -98,15 +98,18 @@ func testEigenvaluesSym[T linalg.Float](t *testing.T) {
 func TestDecompositionsCancelled(t *testing.T) {
 	a := hard[float64](150)["random"]
 	for name, f := range map[string]func(context.Context) error{
-		"QR":     func(ctx context.Context) error { _, err := linalg.FactorQRContext(ctx, nil, a); return err },
-		"EigSym": func(ctx context.Context) error { _, err := linalg.FactorEigSymContext(ctx, nil, a); return err },
-		"SVD":    func(ctx context.Context) error { _, err := linalg.FactorSVDContext(ctx, nil, a); return err },
+		"QR": func(ctx context.Context) error { _, err := linalg.FactorQR(a, linalg.WithContext(ctx)); return err },
+		"EigSym": func(ctx context.Context) error {
+			_, err := linalg.FactorEigSym(a, linalg.WithContext(ctx))
+			return err
+		},
+		"SVD": func(ctx context.Context) error { _, err := linalg.FactorSVD(a, linalg.WithContext(ctx)); return err },
 		"eigenvalues": func(ctx context.Context) error {
-			_, err := linalg.EigenvaluesSymContext(ctx, nil, a)
+			_, err := linalg.EigenvaluesSym(a, linalg.WithContext(ctx))
 			return err
 		},
 		"singular values": func(ctx context.Context) error {
-			_, err := linalg.SingularValuesContext(ctx, nil, a)
+			_, err := linalg.SingularValues(a, linalg.WithContext(ctx))
 			return err
 		},
 	} {

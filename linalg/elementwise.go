@@ -1,9 +1,8 @@
 package linalg
 
 import (
-	"context"
+	"cmp"
 	"fmt"
-	"io"
 	"reflect"
 
 	"github.com/tandem-gpu/tandem/backend"
@@ -12,19 +11,9 @@ import (
 	"github.com/tandem-gpu/tandem/kernels"
 )
 
-// Add is the sum of a and b, which have one shape, on the default device: packed and new.
-func Add[T Element](a, b Matrix[T]) (Matrix[T], error) {
-	return AddContext(context.Background(), nil, a, b)
-}
-
-// AddContext is Add as [ElementwiseContext] has it.
-func AddContext[T Element](ctx context.Context, s *Session, a, b Matrix[T]) (Matrix[T], error) {
-	return ElementwiseContext(ctx, s, kernels.Add, 0, a, b)
-}
-
-// AddNPY writes the sum of two .npy files, which have one shape, to a third, as MatMulNPY works.
-func AddNPY[T Element](ctx context.Context, s *Session, c io.WriterAt, a, b io.ReaderAt, o FileOptions) error {
-	return ElementwiseNPY[T](ctx, s, kernels.Add, 0, c, o, a, b)
+// Add is the sum of a and b, which have one shape: packed and new.
+func Add[T Element](a, b Matrix[T], opts ...Option) (Matrix[T], error) {
+	return applied("Add", kernels.Add, 0, opts, a, b)
 }
 
 // Add makes the receiver the sum of a and b, which have its shape. The receiver may be a or b.
@@ -32,19 +21,9 @@ func (c *Array[T]) Add(a, b *Array[T]) error {
 	return c.elementwise(kernels.Add, 0, a.untyped(), b.untyped())
 }
 
-// Sub is a - b, which have one shape, on the default device: packed and new.
-func Sub[T Element](a, b Matrix[T]) (Matrix[T], error) {
-	return SubContext(context.Background(), nil, a, b)
-}
-
-// SubContext is Sub as [ElementwiseContext] has it.
-func SubContext[T Element](ctx context.Context, s *Session, a, b Matrix[T]) (Matrix[T], error) {
-	return ElementwiseContext(ctx, s, kernels.Sub, 0, a, b)
-}
-
-// SubNPY writes a - b of two .npy files, which have one shape, to a third, as MatMulNPY works.
-func SubNPY[T Element](ctx context.Context, s *Session, c io.WriterAt, a, b io.ReaderAt, o FileOptions) error {
-	return ElementwiseNPY[T](ctx, s, kernels.Sub, 0, c, o, a, b)
+// Sub is a - b, which have one shape: packed and new.
+func Sub[T Element](a, b Matrix[T], opts ...Option) (Matrix[T], error) {
+	return applied("Sub", kernels.Sub, 0, opts, a, b)
 }
 
 // Sub makes the receiver a - b, which have its shape. The receiver may be a or b.
@@ -52,31 +31,26 @@ func (c *Array[T]) Sub(a, b *Array[T]) error {
 	return c.elementwise(kernels.Sub, 0, a.untyped(), b.untyped())
 }
 
-// Scale is alpha*a, on the default device: packed and new.
-func Scale[T Element](alpha T, a Matrix[T]) (Matrix[T], error) {
-	return ScaleContext(context.Background(), nil, alpha, a)
-}
-
-// ScaleContext is Scale as [ElementwiseContext] has it.
-func ScaleContext[T Element](ctx context.Context, s *Session, alpha T, a Matrix[T]) (Matrix[T], error) {
-	return ElementwiseContext(ctx, s, kernels.Scale, alpha, a)
-}
-
-// ScaleNPY writes alpha times a .npy file to another, as MatMulNPY works.
-func ScaleNPY[T Element](ctx context.Context, s *Session, alpha T, c io.WriterAt, a io.ReaderAt, o FileOptions) error {
-	return ElementwiseNPY(ctx, s, kernels.Scale, alpha, c, o, a)
+// Scale is alpha*a: packed and new.
+func Scale[T Element](alpha T, a Matrix[T], opts ...Option) (Matrix[T], error) {
+	return applied("Scale", kernels.Scale, alpha, opts, a)
 }
 
 // Scale makes the receiver alpha*a, which has its shape. The receiver may be a.
 func (c *Array[T]) Scale(alpha T, a *Array[T]) error { return c.Elementwise(kernels.Scale, alpha, a) }
 
-// ElementwiseContext is what an operation of package kernels' table gives of matrices of one shape,
-// packed and new, on session s, or on the default device where s is nil. alpha counts where the
-// operation has it. It returns ctx's error soon after ctx is done.
-func ElementwiseContext[T Element](ctx context.Context, s *Session, op *kernels.Elementwise, alpha T, in ...Matrix[T]) (
+// Elementwise is what an operation of package kernels' table gives of matrices of one shape: packed
+// and new. alpha counts where the operation has it.
+func Elementwise[T Element](op *kernels.Elementwise, alpha T, in []Matrix[T], opts ...Option) (Matrix[T], error) {
+	return applied("Elementwise", op, alpha, opts, in...)
+}
+
+// applied is what op gives of matrices, with the options of the function called name.
+func applied[T Element](name string, op *kernels.Elementwise, alpha T, opts []Option, in ...Matrix[T]) (
 	Matrix[T], error,
 ) {
-	if err := checkInputs(op, reflect.TypeFor[T](), len(in)); err != nil {
+	o, err := settingsOf(name, onHost, opts)
+	if err := cmp.Or(err, checkInputs(op, reflect.TypeFor[T](), len(in))); err != nil {
 		return Matrix[T]{}, err
 	}
 	x := request[T]{kernel: elementwiseKernel{op}, update: scaledBy(alpha, 0), makesC: true, n: 1 + len(in)}
@@ -87,18 +61,7 @@ func ElementwiseContext[T Element](ctx context.Context, s *Session, op *kernels.
 		}
 		x.matrices[i+1] = m
 	}
-	return compute(ctx, s, &x)
-}
-
-// ElementwiseNPY writes what an operation of package kernels' table gives of .npy files of one
-// shape to another, as [MatMulNPY] works. alpha counts where the operation has it.
-func ElementwiseNPY[T Element](ctx context.Context, s *Session, op *kernels.Elementwise, alpha T, c io.WriterAt,
-	o FileOptions, in ...io.ReaderAt,
-) error {
-	if err := checkInputs(op, reflect.TypeFor[T](), len(in)); err != nil {
-		return err
-	}
-	return computeFiles(ctx, s, &request[T]{kernel: elementwiseKernel{op}, update: scaledBy(alpha, 0)}, o, c, in...)
+	return compute(o, &x)
 }
 
 // fewElements are done by plain Go in less time than a launch takes.

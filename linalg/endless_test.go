@@ -35,13 +35,13 @@ __kernel void spin(volatile __global int *flags) {
 // context, the session's calls are refused at once, and another session works beside it.
 func TestEndless(t *testing.T) {
 	waits := map[string]func(ctx context.Context, s *linalg.Session, k *backend.Kernel, flags *backend.Buffer) error{
-		"LaunchContext": func(ctx context.Context, s *linalg.Session, k *backend.Kernel, flags *backend.Buffer) error {
-			return s.LaunchContext(ctx, k, backend.Grid1(1, 1), flags)
+		"Launch": func(ctx context.Context, s *linalg.Session, k *backend.Kernel, flags *backend.Buffer) error {
+			return s.Launch(k, backend.Grid1(1, 1), flags, linalg.WithContext(ctx))
 		},
-		"WaitContext": func(ctx context.Context, s *linalg.Session, k *backend.Kernel, flags *backend.Buffer) error {
+		"Wait": func(ctx context.Context, s *linalg.Session, k *backend.Kernel, flags *backend.Buffer) error {
 			go s.Launch(k, backend.Grid1(1, 1), flags) // blocks where kernels run in the goroutine that launches them
 			time.Sleep(10 * time.Millisecond)
-			return s.WaitContext(ctx)
+			return s.Wait(linalg.WithContext(ctx))
 		},
 	}
 	eachCompiler(t, func(t *testing.T, other *linalg.Session) {
@@ -84,12 +84,13 @@ func endless(t *testing.T, other *linalg.Session,
 	}
 	running("when the wait is over")
 	_, alloc := linalg.NewArray[float32](s, 2, 2)
-	_, product := linalg.MatMulContext(context.Background(), s, linalg.NewMatrix(1, 1, []float32{2}),
-		linalg.NewMatrix(1, 1, []float32{3}))
+	_, product := linalg.MatMul(linalg.NewMatrix(1, 1, []float32{2}), linalg.NewMatrix(1, 1, []float32{3}),
+		linalg.On(s))
 	_, download := x.Download()
 	for i, err := range []error{
-		alloc, product, download, x.Scale(2, x), s.Wait(), s.WaitContext(context.Background()),
-		s.Launch(k, backend.Grid1(1, 1), buf), s.LaunchContext(context.Background(), k, backend.Grid1(1, 1), buf),
+		alloc, product, download, x.Scale(2, x), s.Wait(), s.Wait(linalg.WithContext(context.Background())),
+		s.Launch(k, backend.Grid1(1, 1), buf), s.Launch(k, backend.Grid1(1, 1), buf,
+			linalg.WithContext(context.Background())),
 	} {
 		if !errors.Is(err, backend.ErrDeviceLost) {
 			t.Errorf("call %d afterwards: %v, want a lost device", i, err)
@@ -100,8 +101,8 @@ func endless(t *testing.T, other *linalg.Session,
 	}
 	runtime.GC() // which releases nothing of the session either
 	works := func() {
-		m, err := linalg.MatMulContext(context.Background(), other, linalg.NewMatrix(1, 1, []float32{2}),
-			linalg.NewMatrix(1, 1, []float32{3}))
+		m, err := linalg.MatMul(linalg.NewMatrix(1, 1, []float32{2}), linalg.NewMatrix(1, 1, []float32{3}),
+			linalg.On(other))
 		if err != nil || m.Data[0] != 6 {
 			t.Errorf("another session: %v, %v", m, err)
 		}
@@ -136,7 +137,8 @@ func TestEndlessCompiler(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Millisecond)
 	defer cancel()
-	if k, err := s.CompileSourceContext(ctx, spinSource); k != nil || !errors.Is(err, context.DeadlineExceeded) {
+	if k, err := s.CompileSource(spinSource,
+		linalg.WithContext(ctx)); k != nil || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("%v, %v, want the context's error", k, err)
 	}
 	if err := s.Close(); err != nil {
@@ -145,22 +147,22 @@ func TestEndlessCompiler(t *testing.T) {
 }
 
 // A context that has ended does no harm to a session that has nothing to do.
-func TestWaitContextIdle(t *testing.T) {
+func TestWaitIdle(t *testing.T) {
 	eachCompiler(t, func(t *testing.T, s *linalg.Session) {
 		ctx, cancel := context.WithCancel(context.Background())
-		if err := s.WaitContext(ctx); err != nil {
+		if err := s.Wait(linalg.WithContext(ctx)); err != nil {
 			t.Error(err)
 		}
 		cancel()
-		if err := s.WaitContext(ctx); !errors.Is(err, context.Canceled) {
+		if err := s.Wait(linalg.WithContext(ctx)); !errors.Is(err, context.Canceled) {
 			t.Errorf("%v, want the context's error", err)
 		}
 		k := compile(t, s, addToSource())
-		if err := s.LaunchContext(ctx, k, backend.Grid1(1, 1)); !errors.Is(err, context.Canceled) {
+		if err := s.Launch(k, backend.Grid1(1, 1), linalg.WithContext(ctx)); !errors.Is(err, context.Canceled) {
 			t.Errorf("%v, want the context's error", err)
 		}
 		upload(t, s, constant[float32](1, 1, 1))
-		if err := s.WaitContext(context.Background()); err != nil {
+		if err := s.Wait(linalg.WithContext(context.Background())); err != nil {
 			t.Error(err)
 		}
 	})

@@ -1,14 +1,10 @@
 package linalg_test
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
-
-	"gonum.org/v1/gonum/blas"
 
 	"github.com/tandem-gpu/tandem/linalg"
 )
@@ -96,12 +92,12 @@ func ExampleFactorSVD() {
 }
 
 // Four products of 2x2 in one launch: the matrices of a batch lie one below the other.
-func ExampleMatMulBatched() {
+func ExampleBatch() {
 	one, turn := []float64{1, 0, 0, 1}, []float64{0, -1, 1, 0}
 	half, back := []float64{-1, 0, 0, -1}, []float64{0, 1, -1, 0}
 	a := linalg.NewMatrix(4*2, 2, slices.Concat(one, turn, half, back))
 	b := linalg.NewMatrix(4*2, 2, slices.Repeat(turn, 4))
-	c, err := linalg.MatMulBatched(4, a, b)
+	c, err := linalg.MatMul(a, b, linalg.Batch(4))
 	check(err)
 	for i := range 4 {
 		fmt.Println(c.Slice(2*i, 2*i+2, 0, 2).Data)
@@ -153,43 +149,11 @@ func ExampleSingularValues() {
 	// Output: [6.708 2.236]
 }
 
-// C = A·Aᵀ from file to file, which may be larger than the memory.
-func ExampleMatMulNPY() {
-	dir, err := os.MkdirTemp("", "")
-	check(err)
-	defer os.RemoveAll(dir)
-	create := func(name string) *os.File {
-		f, err := os.Create(filepath.Join(dir, name))
-		check(err)
-		return f
-	}
-	s, err := linalg.Open("cpu")
-	check(err)
-	defer s.Close()
-	array, err := linalg.Upload(s, linalg.NewMatrix(2, 3, []float32{1, 2, 3, 4, 5, 6}))
-	check(err)
-	a, at, c := create("a.npy"), create("at.npy"), create("c.npy")
-	check(array.WriteNPY(a))
-
-	ctx := context.Background()
-	check(linalg.TransposeNPY[float32](ctx, s, at, a, linalg.FileOptions{}))
-	check(linalg.MatMulNPY[float32](ctx, s, c, a, at, linalg.FileOptions{Memory: 1 << 30}))
-
-	_, err = c.Seek(0, 0)
-	check(err)
-	product, err := linalg.ReadNPY[float32](s, c)
-	check(err)
-	m, err := product.Download()
-	check(err)
-	fmt.Println(m.Data)
-	// Output: [14 32 32 77]
-}
-
-// A solution of several right sides at once, with A transposed, that may be cancelled.
-func ExampleLU_SolveContext() {
+// A solution of several right sides at once, with A transposed.
+func ExampleLU_SolveTrans() {
 	lu, err := linalg.FactorLU(linalg.NewMatrix(2, 2, []float64{2, 1, 0, 4}))
 	check(err)
-	x, err := lu.SolveContext(context.Background(), blas.Trans, linalg.NewMatrix(2, 2, []float64{2, 4, 5, 10}))
+	x, err := lu.SolveTrans(linalg.NewMatrix(2, 2, []float64{2, 4, 5, 10}))
 	check(err)
 	fmt.Println(x.Data)
 	// Output: [1 2 1 2]
@@ -203,30 +167,4 @@ func ExampleFactorLQ() {
 	check(err)
 	fmt.Printf("%.1f\n", x.Data)
 	// Output: [3.0 4.0]
-}
-
-// A file is written and read in parts, so that it may be larger than the memory.
-func ExampleCreateNPY() {
-	file, err := os.CreateTemp("", "*.npy")
-	check(err)
-	defer os.Remove(file.Name())
-	defer file.Close()
-
-	ctx := context.Background()
-	w, err := linalg.CreateNPY[float64](file, 1000, 2, false)
-	check(err)
-	for i := 0; i < 1000; i += 100 {
-		part := linalg.NewMatrix[float64](100, 2, nil)
-		for j := range 100 {
-			part.Set(j, 0, float64(i+j))
-		}
-		check(w.WritePart(ctx, part, i, 0))
-	}
-
-	r, err := linalg.OpenNPY[float64](file)
-	check(err)
-	part := linalg.NewMatrix[float64](1, 2, nil)
-	check(r.ReadPart(ctx, part, 998, 0))
-	fmt.Println(part.Data)
-	// Output: [998 0]
 }

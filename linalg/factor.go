@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"math"
 
-	"gonum.org/v1/gonum/blas"
-
 	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/internal/host"
 	"github.com/tandem-gpu/tandem/internal/solve"
@@ -124,11 +122,11 @@ func updateOn[T Float](ctx context.Context, s *Session, negate bool, a, b, c Mat
 	defer memory.Give()
 	result := NewMatrix(c.Rows, c.Cols, data)
 	copyOf(result, c)
-	f := AddMulContext[T]
+	f := AddMul[T]
 	if negate {
-		f = SubMulContext[T]
+		f = SubMul[T]
 	}
-	if err := f(ctx, s, a, b, result); err != nil {
+	if err := f(a, b, result, On(s), WithContext(ctx)); err != nil {
 		return err
 	}
 	copyOf(c, result)
@@ -145,28 +143,26 @@ func copyOf[T Float](dst, src Matrix[T]) {
 }
 
 // begin is ready and a copy of the matrix.
-func begin[T Float](ctx context.Context, s *Session, a Matrix[T]) (*Session, Matrix[T], error) {
-	s, err := ready(ctx, s, a)
+func begin[T Float](op string, a Matrix[T], opts []Option) (settings, Matrix[T], error) {
+	o, err := ready(op, a, opts)
 	if err != nil {
-		return nil, Matrix[T]{}, err
+		return o, Matrix[T]{}, err
 	}
 	c := newResult[T](a.Rows, a.Cols)
 	copyOf(c, a)
-	return s, c, nil
+	return o, c, nil
 }
 
-// ready checks the session, nil for the default one, and the matrix.
-func ready[T Float](ctx context.Context, s *Session, a Matrix[T]) (*Session, error) {
-	if err := cmp.Or(context.Cause(ctx), a.check("the matrix")); err != nil {
-		return nil, err
+// ready is the options of op, which factors A, with the session. It checks that and A.
+func ready[T Float](op string, a Matrix[T], opts []Option) (o settings, err error) {
+	o, err = settingsOf(op, onHost, opts)
+	if err := cmp.Or(err, context.Cause(o.ctx), a.check("the matrix")); err != nil {
+		return o, err
 	}
-	if s == nil {
-		var err error
-		if s, err = Default(); err != nil {
-			return nil, err
-		}
+	if o.s, err = orDefault(o.s); err != nil {
+		return o, err
 	}
-	return s, cmp.Or(s.open(), s.supports(element.TypeOf[T]()))
+	return o, cmp.Or(o.s.open(), o.s.supports(element.TypeOf[T]()))
 }
 
 // checkRightSide checks B, which goes with a factored matrix of rows by cols.
@@ -180,14 +176,17 @@ func checkRightSide[T Float](rows, cols int, b Matrix[T]) error {
 	return nil
 }
 
-// rightSide checks B, as checkRightSide does, and copies it.
-func rightSide[T Float](ctx context.Context, s *Session, rows, cols int, b Matrix[T]) (Matrix[T], error) {
-	if err := cmp.Or(context.Cause(ctx), s.open(), checkRightSide(rows, cols, b)); err != nil {
-		return Matrix[T]{}, err
+// rightSide checks B, as checkRightSide does, and copies it, for op with its options.
+func rightSide[T Float](op string, s *Session, rows, cols int, b Matrix[T], opts []Option) (
+	ctx context.Context, x Matrix[T], err error,
+) {
+	o, err := settingsOf(op, withContext, opts)
+	if err := cmp.Or(err, context.Cause(o.ctx), s.open(), checkRightSide(rows, cols, b)); err != nil {
+		return nil, Matrix[T]{}, err
 	}
-	x := newResult[T](b.Rows, b.Cols)
+	x = newResult[T](b.Rows, b.Cols)
 	copyOf(x, b)
-	return x, nil
+	return o.ctx, x, nil
 }
 
 // norm1 is the largest sum of magnitudes in a column, a NaN before all: of the symmetric matrix
@@ -244,25 +243,20 @@ type LU[T Float] struct {
 	norm     solve.Norm[T]
 }
 
-// FactorLU is the LU factorization of A on the default device. A stays as it is. A matrix that is
-// singular, or not square, is factored as well; it is Solve that fails then. NaN and infinities
-// come through to L and U. The error is ErrOverflow where A has none, but a number of U is beyond
-// the type.
-func FactorLU[T Float](a Matrix[T]) (*LU[T], error) {
-	return FactorLUContext(context.Background(), nil, a)
-}
-
-// FactorLUContext is FactorLU on session s, or on the default device where s is nil. A large matrix
-// is factored in the memory of the session's device, if that has room for it and is not this
-// processor. Others are factored on the host, with large products on the session's devices, and so
-// is all where it has several. Of an array, factor what Download gives. The LU keeps s for what it
-// solves. FactorLUContext returns ctx's error soon after ctx is done, and a function given by
-// [WithProgress] learns how far it is.
-func FactorLUContext[T Float](ctx context.Context, s *Session, a Matrix[T]) (*LU[T], error) {
-	s, err := ready(ctx, s, a)
+// FactorLU is the LU factorization of A. A stays as it is. A matrix that is singular, or not
+// square, is factored as well; it is Solve that fails then. NaN and infinities come through to L
+// and U. The error is ErrOverflow where A has none, but a number of U is beyond the type.
+//
+// A large matrix is factored in the memory of the session's device, if that has room for it and is
+// not this processor. Others are factored on the host, with large products on the session's
+// devices, and so is all where it has several. Of an array, factor what Download gives. The LU
+// keeps the session for what it solves.
+func FactorLU[T Float](a Matrix[T], opts ...Option) (*LU[T], error) {
+	o, err := ready("FactorLU", a, opts)
 	if err != nil {
 		return nil, err
 	}
+	ctx, s := o.ctx, o.s
 	n := min(a.Rows, a.Cols)
 	f := &LU[T]{s: s, packed: newResult[T](a.Rows, a.Cols), pivots: make([]int, n), singular: -1}
 	if n == 0 {
@@ -328,26 +322,26 @@ func (f *LU[T]) Pivots() []int { return f.pivots }
 // Solve is the solution X of A*X = B, which is packed and new. B has the rows of A. The error is
 // ErrShape where A is not square or B has other rows, ErrSingular where a pivot is 0, and
 // ErrOverflow where X, or a number on the way to it, is beyond the type.
-func (f *LU[T]) Solve(b Matrix[T]) (Matrix[T], error) {
-	return f.SolveContext(context.Background(), blas.NoTrans, b)
+func (f *LU[T]) Solve(b Matrix[T], opts ...Option) (Matrix[T], error) {
+	return f.solve("LU.Solve", false, b, opts)
 }
 
-// SolveContext is Solve of op(A)*X = B, where op(A) is A or, with blas.Trans or blas.ConjTrans, its
-// transpose. It returns ctx's error soon after ctx is done.
-func (f *LU[T]) SolveContext(ctx context.Context, tA blas.Transpose, b Matrix[T]) (Matrix[T], error) {
+// SolveTrans is Solve of Aᵀ*X = B.
+func (f *LU[T]) SolveTrans(b Matrix[T], opts ...Option) (Matrix[T], error) {
+	return f.solve("LU.SolveTrans", true, b, opts)
+}
+
+func (f *LU[T]) solve(op string, trans bool, b Matrix[T], opts []Option) (Matrix[T], error) {
 	if err := f.solvable(); err != nil {
 		return Matrix[T]{}, err
 	}
-	if tA != blas.NoTrans && tA != blas.Trans && tA != blas.ConjTrans {
-		return Matrix[T]{}, fmt.Errorf("%w: op(A) is %q; blas.NoTrans or blas.Trans are", ErrShape, tA)
-	}
 	n := f.packed.Rows
-	x, err := rightSide(ctx, f.s, n, n, b)
+	ctx, x, err := rightSide(op, f.s, n, n, b, opts)
 	if err != nil || n == 0 || b.Cols == 0 {
 		return x, err
 	}
-	err = solver[T](ctx, f.s, float64(n)*float64(n)*float64(b.Cols)).SolveLU(tA != blas.NoTrans, n, b.Cols,
-		f.packed.Data, f.packed.Stride, f.pivots, x.Data, x.Stride)
+	err = solver[T](ctx, f.s, float64(n)*float64(n)*float64(b.Cols)).SolveLU(trans, n, b.Cols, f.packed.Data,
+		f.packed.Stride, f.pivots, x.Data, x.Stride)
 	if err != nil {
 		return Matrix[T]{}, err
 	}
@@ -377,7 +371,9 @@ func (f *LU[T]) solvable() error {
 
 // Inverse is the inverse of A, which is packed and new: the solution of A*X = I. A product with it
 // takes longer, and is less accurate, than Solve.
-func (f *LU[T]) Inverse() (Matrix[T], error) { return f.Solve(identity[T](f.packed.Rows)) }
+func (f *LU[T]) Inverse(opts ...Option) (Matrix[T], error) {
+	return f.solve("LU.Inverse", false, identity[T](f.packed.Rows), opts)
+}
 
 func identity[T Float](n int) Matrix[T] {
 	m := NewMatrix[T](n, n, nil)
@@ -440,23 +436,19 @@ type Cholesky[T Float] struct {
 	norm solve.Norm[T]
 }
 
-// FactorCholesky is the Cholesky factorization of A on the default device. Of A, which stays as it
+// FactorCholesky is the Cholesky factorization of A, as [FactorLU] works. Of A, which stays as it
 // is, the lower triangle alone is read. The error is ErrShape where A is not square, and
 // ErrNotPositiveDefinite, which names the row, where a root is not of a positive number; so it is
 // for NaN.
-func FactorCholesky[T Float](a Matrix[T]) (*Cholesky[T], error) {
-	return FactorCholeskyContext(context.Background(), nil, a)
-}
-
-// FactorCholeskyContext is FactorCholesky as [FactorLUContext] is FactorLU.
-func FactorCholeskyContext[T Float](ctx context.Context, s *Session, a Matrix[T]) (*Cholesky[T], error) {
+func FactorCholesky[T Float](a Matrix[T], opts ...Option) (*Cholesky[T], error) {
 	if a.Rows != a.Cols {
 		return nil, fmt.Errorf("%w: the Cholesky factorization of %s, which is not square", ErrShape, a)
 	}
-	s, err := ready(ctx, s, a)
+	o, err := ready("FactorCholesky", a, opts)
 	if err != nil {
 		return nil, err
 	}
+	ctx, s := o.ctx, o.s
 	n := a.Rows
 	f := &Cholesky[T]{s: s, l: newResult[T](n, n)}
 	if n == 0 {
@@ -495,14 +487,9 @@ func (f *Cholesky[T]) L() Matrix[T] { return f.l }
 
 // Solve is the solution X of A*X = B, which is packed and new. The error is ErrShape where B has
 // other rows than A, and ErrOverflow as for [LU.Solve].
-func (f *Cholesky[T]) Solve(b Matrix[T]) (Matrix[T], error) {
-	return f.SolveContext(context.Background(), b)
-}
-
-// SolveContext is Solve that returns ctx's error soon after ctx is done.
-func (f *Cholesky[T]) SolveContext(ctx context.Context, b Matrix[T]) (Matrix[T], error) {
+func (f *Cholesky[T]) Solve(b Matrix[T], opts ...Option) (Matrix[T], error) {
 	n := f.l.Rows
-	x, err := rightSide(ctx, f.s, n, n, b)
+	ctx, x, err := rightSide("Cholesky.Solve", f.s, n, n, b, opts)
 	if err != nil || n == 0 || b.Cols == 0 {
 		return x, err
 	}
@@ -515,7 +502,9 @@ func (f *Cholesky[T]) SolveContext(ctx context.Context, b Matrix[T]) (Matrix[T],
 }
 
 // Inverse is the inverse of A, which is packed and new: the solution of A*X = I.
-func (f *Cholesky[T]) Inverse() (Matrix[T], error) { return f.Solve(identity[T](f.l.Rows)) }
+func (f *Cholesky[T]) Inverse(opts ...Option) (Matrix[T], error) {
+	return f.Solve(identity[T](f.l.Rows), opts...)
+}
 
 // Det is the determinant of A, mantissa * 2^exp, as [LU.Det] has it.
 func (f *Cholesky[T]) Det() (mantissa T, exp int) {

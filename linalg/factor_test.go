@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"gonum.org/v1/gonum/blas"
-
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/internal/host"
 	"github.com/tandem-gpu/tandem/internal/solve"
@@ -52,7 +50,7 @@ func testFactorizations[T linalg.Float](t *testing.T, s *linalg.Session) {
 		}
 		a, b := dominant[T](n, true), random[T](rand.New(rand.NewPCG(72, 73)), n, 3, 1)
 		oldA, oldB := a.Packed(), b.Packed()
-		lu, err := linalg.FactorLUContext(ctx, s, a)
+		lu, err := linalg.FactorLU(a, linalg.On(s), linalg.WithContext(ctx))
 		noError(t, err)
 		want, pivots := a.Packed(), make([]int, n)
 		singular, err := solve.Solver[T]{}.LU(n, n, want.Data, n, pivots)
@@ -61,11 +59,15 @@ func testFactorizations[T linalg.Float](t *testing.T, s *linalg.Session) {
 		if !slices.Equal(lu.Pivots(), pivots) || singular >= 0 {
 			t.Errorf("pivots %v, want %v", lu.Pivots(), pivots)
 		}
-		for _, trans := range []blas.Transpose{blas.NoTrans, blas.Trans} {
-			x, err := lu.SolveContext(ctx, trans, b)
+		for _, trans := range []bool{false, true} {
+			solution := lu.Solve
+			if trans {
+				solution = lu.SolveTrans
+			}
+			x, err := solution(b, linalg.WithContext(ctx))
 			noError(t, err)
 			y := b.Packed()
-			noError(t, solve.Solver[T]{}.SolveLU(trans == blas.Trans, n, 3, want.Data, n, pivots, y.Data, 3))
+			noError(t, solve.Solver[T]{}.SolveLU(trans, n, 3, want.Data, n, pivots, y.Data, 3))
 			same(t, "solution", x, y)
 		}
 		inverse, err := lu.Inverse()
@@ -73,7 +75,7 @@ func testFactorizations[T linalg.Float](t *testing.T, s *linalg.Session) {
 		noError(t, solve.Solver[T]{}.InvertLU(n, want.Data, n, pivots))
 		same(t, "inverse", inverse, want)
 
-		c, err := linalg.FactorCholeskyContext(ctx, s, a)
+		c, err := linalg.FactorCholesky(a, linalg.On(s), linalg.WithContext(ctx))
 		noError(t, err)
 		want = a.Packed()
 		for i := range n {
@@ -177,21 +179,21 @@ func TestFactorizationErrors(t *testing.T) {
 	cancel()
 	closed, err := linalg.Open("cpu")
 	noError(t, err)
-	kept, err := linalg.FactorLUContext(t.Context(), closed, square)
+	kept, err := linalg.FactorLU(square, linalg.On(closed), linalg.WithContext(t.Context()))
 	noError(t, err)
 	noError(t, closed.Close())
+	ended := linalg.WithContext(cancelled)
 	for want, f := range map[string]func() error{
-		"which is not square":             func() error { return last(of(wide).Solve(wide)) },
-		"pivot 2 of 3x3 float64 is 0":     func() error { return last(of(singular).Solve(singular)) },
-		"the right side is 2x3 float64":   func() error { return last(lu.Solve(wide)) },
-		"row 2 of 3x3 float64":            func() error { return last(linalg.FactorCholesky(indefinite)) },
-		"2x3 float64, which is not squ":   func() error { return last(linalg.FactorCholesky(wide)) },
-		"the matrix is 2x2 float64":       func() error { return last(linalg.FactorLU(short)) },
-		"op(A)":                           func() error { return last(lu.SolveContext(t.Context(), 'X', square)) },
-		"context canceled":                func() error { return last(linalg.FactorLUContext(cancelled, nil, square)) },
-		"closed":                          func() error { return last(kept.Solve(square)) },
-		"LU factorization is of 2x3":      func() error { return last(of(wide).Cond()) },
-		"the right side is 4x2 float64 w": func() error { return last(lu.Solve(crossed)) },
+		"which is not square":           func() error { return last(of(wide).Solve(wide)) },
+		"pivot 2 of 3x3 float64 is 0":   func() error { return last(of(singular).Solve(singular)) },
+		"the right side is 2x3 float64": func() error { return last(lu.Solve(wide)) },
+		"row 2 of 3x3 float64":          func() error { return last(linalg.FactorCholesky(indefinite)) },
+		"2x3 float64, which is not squ": func() error { return last(linalg.FactorCholesky(wide)) },
+		"the matrix is 2x2 float64":     func() error { return last(linalg.FactorLU(short)) },
+		"context canceled":              func() error { return last(linalg.FactorLU(square, ended)) },
+		"closed":                        func() error { return last(kept.Solve(square)) },
+		"LU factorization is of 2x3":    func() error { return last(of(wide).Cond()) },
+		"the right side is 4x2 float64": func() error { return last(lu.Solve(crossed)) },
 	} {
 		err := f()
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -229,13 +231,13 @@ func TestFactorizationProgress(t *testing.T) {
 	var seen []float64
 	ctx, cancel := context.WithCancel(t.Context())
 	ctx = linalg.WithProgress(ctx, func(f float64) { seen = append(seen, f) })
-	lu, err := linalg.FactorLUContext(ctx, nil, a)
+	lu, err := linalg.FactorLU(a, linalg.WithContext(ctx))
 	noError(t, err)
 	for name, f := range map[string]func() error{
-		"LU":       func() error { _, err := linalg.FactorLUContext(ctx, nil, a); return err },
-		"Cholesky": func() error { _, err := linalg.FactorCholeskyContext(ctx, nil, a); return err },
-		"EigSym":   func() error { _, err := linalg.FactorEigSymContext(ctx, nil, a); return err },
-		"SVD":      func() error { _, err := linalg.FactorSVDContext(ctx, nil, a); return err },
+		"LU":       func() error { _, err := linalg.FactorLU(a, linalg.WithContext(ctx)); return err },
+		"Cholesky": func() error { _, err := linalg.FactorCholesky(a, linalg.WithContext(ctx)); return err },
+		"EigSym":   func() error { _, err := linalg.FactorEigSym(a, linalg.WithContext(ctx)); return err },
+		"SVD":      func() error { _, err := linalg.FactorSVD(a, linalg.WithContext(ctx)); return err },
 	} {
 		seen = nil
 		noError(t, f())
@@ -244,10 +246,10 @@ func TestFactorizationProgress(t *testing.T) {
 		}
 	}
 	stop := linalg.WithProgress(ctx, func(float64) { cancel() })
-	if _, err := linalg.FactorCholeskyContext(stop, nil, a); !errors.Is(err, context.Canceled) {
+	if _, err := linalg.FactorCholesky(a, linalg.WithContext(stop)); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled in the middle: %v", err)
 	}
-	if _, err := lu.SolveContext(ctx, blas.NoTrans, a); !errors.Is(err, context.Canceled) {
+	if _, err := lu.Solve(a, linalg.WithContext(ctx)); !errors.Is(err, context.Canceled) {
 		t.Errorf("a solution after that: %v", err)
 	}
 }
@@ -263,13 +265,15 @@ func TestProgressOfStages(t *testing.T) {
 	noError(t, err)
 	for name, f := range map[string]func(ctx context.Context) (linalg.Matrix[float64], error){
 		"least squares, tall": func(ctx context.Context) (linalg.Matrix[float64], error) {
-			return linalg.LeastSquaresContext(ctx, nil, tall, a)
+			return linalg.LeastSquares(tall, a, linalg.WithContext(ctx))
 		},
 		"least squares, wide": func(ctx context.Context) (linalg.Matrix[float64], error) {
-			return linalg.LeastSquaresContext(ctx, nil, wide, tall.Slice(0, 200, 0, 200))
+			return linalg.LeastSquares(wide, tall.Slice(0, 200, 0, 200), linalg.WithContext(ctx))
 		},
-		"QR": func(ctx context.Context) (linalg.Matrix[float64], error) { return qr.SolveContext(ctx, a) },
-		"LQ": func(ctx context.Context) (linalg.Matrix[float64], error) { return lq.SolveContext(ctx, wide) },
+		"QR": func(ctx context.Context) (linalg.Matrix[float64], error) { return qr.Solve(a, linalg.WithContext(ctx)) },
+		"LQ": func(ctx context.Context) (linalg.Matrix[float64], error) {
+			return lq.Solve(wide, linalg.WithContext(ctx))
+		},
 	} {
 		var seen []float64
 		_, err := f(linalg.WithProgress(t.Context(), func(f float64) { seen = append(seen, f) }))

@@ -35,7 +35,7 @@ type panel struct {
 func isForDevice[T Float](s *Session, m, n, k, beside int) bool {
 	half := (k + 1) / 2
 	size := (int64(m)*int64(n) + int64(beside)) * int64(element.TypeOf[T]().Size())
-	return len(s.others) == 0 && size <= s.Budget() && size <= s.info.MaxAlloc &&
+	return len(s.others) == 0 && size <= s.sharer.Budget() && size <= s.info.MaxAlloc &&
 		isLarge(float64(solverCrossover(crossover[T](s))), m-half, max(n-half, n/2), half)
 }
 

@@ -82,7 +82,7 @@ func testLUOnDevice[T linalg.Float](t *testing.T, s *linalg.Session, m, n int) {
 	t.Helper()
 	for _, kind := range awkward {
 		a := awkwardMatrix[T](kind, m, n)
-		f, err := linalg.FactorLUContext(t.Context(), s, a)
+		f, err := linalg.FactorLU(a, linalg.On(s), linalg.WithContext(t.Context()))
 		noError(t, err)
 		want, pivots := a.Packed(), make([]int, min(m, n))
 		singular, err := solve.Solver[T]{}.LU(m, n, want.Data, n, pivots)
@@ -123,7 +123,7 @@ func testCholeskyOnDevice[T linalg.Float](t *testing.T, s *linalg.Session, n int
 		row, err := solve.Solver[T]{}.LowerCholesky(n, a.Data, a.Stride, want.Data, n)
 		noError(t, err)
 		name := fmt.Sprintf("Cholesky of %s %s", kind, a)
-		f, err := linalg.FactorCholeskyContext(t.Context(), s, a)
+		f, err := linalg.FactorCholesky(a, linalg.On(s), linalg.WithContext(t.Context()))
 		if row >= 0 {
 			refused(t, name, err, linalg.ErrNotPositiveDefinite, fmt.Sprintf("row %d of", row))
 			continue
@@ -154,9 +154,18 @@ func TestFactorsOnDeviceProgress(t *testing.T) {
 	defer linalg.FactorPanels(8)()
 	a, wide := dominant[float64](60, true), dominant[float64](160, false) // panels of QR have 32 columns
 	eachBackend(t, func(t *testing.T, s *linalg.Session) {
-		qr := func(ctx context.Context) error { _, err := linalg.FactorQRContext(ctx, s, wide); return err }
-		lu := func(ctx context.Context) error { _, err := linalg.FactorLUContext(ctx, s, a); return err }
-		cholesky := func(ctx context.Context) error { _, err := linalg.FactorCholeskyContext(ctx, s, a); return err }
+		qr := func(ctx context.Context) error {
+			_, err := linalg.FactorQR(wide, linalg.On(s), linalg.WithContext(ctx))
+			return err
+		}
+		lu := func(ctx context.Context) error {
+			_, err := linalg.FactorLU(a, linalg.On(s), linalg.WithContext(ctx))
+			return err
+		}
+		cholesky := func(ctx context.Context) error {
+			_, err := linalg.FactorCholesky(a, linalg.On(s), linalg.WithContext(ctx))
+			return err
+		}
 		for name, f := range map[string]func(ctx context.Context) error{"LU": lu, "Cholesky": cholesky, "QR": qr} {
 			var seen []float64
 			noError(t, f(linalg.WithProgress(t.Context(), func(f float64) { seen = append(seen, f) })))
@@ -182,21 +191,21 @@ func TestFactorsOnDeviceErrors(t *testing.T) {
 	defer linalg.FactorOnDevice()()
 	a, broken := dominant[float64](40, true), errors.New("broken")
 	lu := func(s *linalg.Session) (linalg.Matrix[float64], error) {
-		f, err := linalg.FactorLUContext(context.Background(), s, a)
+		f, err := linalg.FactorLU(a, linalg.On(s))
 		if err != nil {
 			return linalg.Matrix[float64]{}, err
 		}
 		return f.Packed(), nil
 	}
 	qr := func(s *linalg.Session) (linalg.Matrix[float64], error) {
-		f, err := linalg.FactorQRContext(context.Background(), s, a)
+		f, err := linalg.FactorQR(a, linalg.On(s))
 		if err != nil {
 			return linalg.Matrix[float64]{}, err
 		}
 		return f.Packed(), nil
 	}
 	q := func(s *linalg.Session) (linalg.Matrix[float64], error) {
-		f, err := linalg.FactorQRContext(context.Background(), s, a)
+		f, err := linalg.FactorQR(a, linalg.On(s))
 		if err != nil {
 			return linalg.Matrix[float64]{}, err
 		}

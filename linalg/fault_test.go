@@ -1,7 +1,6 @@
 package linalg_test
 
 import (
-	"context"
 	"reflect"
 	"slices"
 	"strings"
@@ -232,7 +231,7 @@ func TestFailuresKeepNothing(t *testing.T) {
 		}
 		// the same of the memory that large matrices go through, all of it
 		a, b := sequence(1500, 9, 0), sequence(9, 200, 0)
-		if _, err := linalg.MatMulContext(context.Background(), s, a, b); err != nil {
+		if _, err := linalg.MatMul(a, b, linalg.On(s)); err != nil {
 			t.Fatal(err)
 		}
 		kept, faults := f.count(parts...), 0

@@ -19,6 +19,7 @@ import (
 	"github.com/tandem-gpu/tandem/internal/npy"
 	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/linalg"
+	"github.com/tandem-gpu/tandem/linalg/files"
 )
 
 // A memoryFile is a file that is written in any order.
@@ -102,8 +103,8 @@ func testFiles[T linalg.Element](t *testing.T, s *linalg.Session, cases []fileCa
 	for i, x := range cases {
 		a, b := random[T](rng, x.m, x.k, 0), random[T](rng, x.k, x.n, 0)
 		d := random[T](rng, x.m, x.k, 0)
-		product, err1 := linalg.MatMulContext(ctx, s, a, b)
-		transposed, err2 := linalg.TransposeContext(ctx, s, a)
+		product, err1 := linalg.MatMul(a, b, linalg.On(s), linalg.WithContext(ctx))
+		transposed, err2 := linalg.Transpose(a, linalg.On(s), linalg.WithContext(ctx))
 		if err := errors.Join(err1, err2); err != nil {
 			t.Fatal(err)
 		}
@@ -114,27 +115,28 @@ func testFiles[T linalg.Element](t *testing.T, s *linalg.Session, cases []fileCa
 			fileA := bytes.NewReader(encoded(t, a, fa, big&1 > 0))
 			fileB := bytes.NewReader(encoded(t, b, fb, big&2 > 0))
 			fileD := bytes.NewReader(encoded(t, d, fb, big&2 > 0))
-			o := linalg.FileOptions{Memory: int64(x.memory), Fortran: fc}
+			o := files.Options{Memory: int64(x.memory), Fortran: fc}
 			try(what+": product", encoded(t, product, fc, false), func(c *memoryFile) error {
-				return linalg.MatMulNPY[T](ctx, s, c, fileA, fileB, o)
+				return files.MatMul[T](ctx, s, c, fileA, fileB, o)
 			})
 			try(what+": transpose", encoded(t, transposed, fc, false), func(c *memoryFile) error {
-				return linalg.TransposeNPY[T](ctx, s, c, fileA, o)
+				return files.Transpose[T](ctx, s, c, fileA, o)
 			})
 			for _, op := range kernels.Elementwises() {
-				want, err := linalg.ElementwiseContext(ctx, s, op, T(3), []linalg.Matrix[T]{a, d}[:op.Inputs]...)
+				want, err := linalg.Elementwise(op, T(3), []linalg.Matrix[T]{a, d}[:op.Inputs], linalg.On(s),
+					linalg.WithContext(ctx))
 				if err != nil {
 					t.Fatal(err)
 				}
 				try(what+": "+op.Name, encoded(t, want, fc, false), func(c *memoryFile) error {
-					return linalg.ElementwiseNPY(ctx, s, op, T(3), c, o, []io.ReaderAt{fileA, fileD}[:op.Inputs]...)
+					return files.Elementwise(ctx, s, op, T(3), c, o, []io.ReaderAt{fileA, fileD}[:op.Inputs]...)
 				})
 			}
 		}
 	}
 	row, col := random[T](rng, 1, 50, 0), random[T](rng, 50, 1, 0)
 	a, b := random[T](rng, 30, 50, 0), random[T](rng, 50, 30, 0)
-	o := linalg.FileOptions{Memory: 500}
+	o := files.Options{Memory: 500}
 	for _, x := range []struct {
 		a, b   linalg.Matrix[T]
 		sa, sb []int
@@ -144,18 +146,18 @@ func testFiles[T linalg.Element](t *testing.T, s *linalg.Session, cases []fileCa
 		{a, col, []int{30, 50}, []int{50}, []int{30}},
 		{row, col, []int{50}, []int{50}, []int{}},
 	} {
-		want, err := linalg.MatMulContext(ctx, s, x.a, x.b)
+		want, err := linalg.MatMul(x.a, x.b, linalg.On(s), linalg.WithContext(ctx))
 		if err != nil {
 			t.Fatal(err)
 		}
 		fileA, fileB := encoded(t, x.a, false, false, x.sa...), encoded(t, x.b, false, true, x.sb...)
 		try(fmt.Sprint("vectors ", x.sa, x.sb), encoded(t, want, false, false, x.sc...), func(c *memoryFile) error {
-			return linalg.MatMulNPY[T](ctx, s, c, bytes.NewReader(fileA), bytes.NewReader(fileB), o)
+			return files.MatMul[T](ctx, s, c, bytes.NewReader(fileA), bytes.NewReader(fileB), o)
 		})
 	}
 	vector := encoded(t, row, false, false, 50)
 	try("a vector's transpose", vector, func(c *memoryFile) error {
-		return linalg.TransposeNPY[T](ctx, s, c, bytes.NewReader(vector), o)
+		return files.Transpose[T](ctx, s, c, bytes.NewReader(vector), o)
 	})
 }
 
@@ -179,7 +181,7 @@ func TestFilesErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	ctx, small := t.Context(), linalg.FileOptions{Memory: 800}
+	ctx, small := t.Context(), files.Options{Memory: 800}
 	good := encoded(t, sequence(20, 20, 1), false, false)
 	read := func(b []byte) io.ReaderAt { return bytes.NewReader(b) }
 	ints := encoded(t, linalg.NewMatrix(20, 20, make([]int32, 400)), false, false)
@@ -202,17 +204,17 @@ func TestFilesErrors(t *testing.T) {
 		"full":          {read(good), 1000, errFull, ""},
 		"full at once":  {read(good), 10, errFull, ""},
 	} {
-		err := linalg.MatMulNPY[float32](ctx, s, &memoryFile{room: x.room}, x.a, read(good), small)
+		err := files.MatMul[float32](ctx, s, &memoryFile{room: x.room}, x.a, read(good), small)
 		refused(t, name, err, x.want, x.says)
 	}
-	err = linalg.AddNPY[float32](ctx, s, &memoryFile{}, read(good), read(flat), small)
+	err = files.Add[float32](ctx, s, &memoryFile{}, read(good), read(flat), small)
 	refused(t, "a sum of two shapes", err, linalg.ErrShape, "[20 3]")
-	err = linalg.ScaleNPY[float32](ctx, s, 2, &memoryFile{}, read(good), linalg.FileOptions{Memory: 20})
-	refused(t, "too little memory", err, backend.ErrOutOfMemory, linalg.EnvHostMemory)
+	err = files.Scale[float32](ctx, s, 2, &memoryFile{}, read(good), files.Options{Memory: 20})
+	refused(t, "too little memory", err, backend.ErrOutOfMemory, files.EnvHostMemory)
 	for n := range 4 {
 		ctx, cancel := context.WithCancel(ctx)
 		reports := 0
-		err := linalg.MatMulNPY[float32](linalg.WithProgress(ctx, func(float64) {
+		err := files.MatMul[float32](linalg.WithProgress(ctx, func(float64) {
 			if reports++; reports > n {
 				cancel()
 			}
@@ -221,9 +223,9 @@ func TestFilesErrors(t *testing.T) {
 			t.Errorf("cancelled at the %dth of %d reports: %v", n+1, reports, err)
 		}
 	}
-	t.Setenv(linalg.EnvHostMemory, "lots")
-	err = linalg.TransposeNPY[float32](ctx, s, &memoryFile{}, read(good), linalg.FileOptions{})
-	refused(t, "a limit that is none", err, backend.ErrArgument, linalg.EnvHostMemory)
+	t.Setenv(files.EnvHostMemory, "lots")
+	err = files.Transpose[float32](ctx, s, &memoryFile{}, read(good), files.Options{})
+	refused(t, "a limit that is none", err, backend.ErrArgument, files.EnvHostMemory)
 }
 
 // A file that changes in the middle is an error, whatever was read of it.
@@ -258,8 +260,8 @@ func TestFilesChange(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		o := linalg.FileOptions{Memory: 800}
-		err = linalg.MatMulNPY[float32](ctx, s, &memoryFile{}, f, bytes.NewReader(data), o)
+		o := files.Options{Memory: 800}
+		err = files.MatMul[float32](ctx, s, &memoryFile{}, f, bytes.NewReader(data), o)
 		if name == "untouched" != (err == nil) || err != nil && !errors.Is(err, linalg.ErrNPY) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -282,7 +284,7 @@ type brokenFile struct {
 func (f *brokenFile) fails(at int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if int(at) >= f.header && int(at) < len(f.data)-1 { // OpenNPY looks at the last bytes
+	if int(at) >= f.header && int(at) < len(f.data)-1 { // Open looks at the last bytes
 		if f.looks--; f.looks < 0 {
 			panic(errFull)
 		}
@@ -313,26 +315,26 @@ func TestFilesThatPanic(t *testing.T) {
 		f.data = bytes.Clone(whole)
 		return f
 	}
-	in, err := linalg.OpenNPY[float32](broken(0))
+	in, err := files.Open[float32](broken(0))
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := linalg.CreateNPY[float32](broken(0), 60, 50, false)
+	out, err := files.Create[float32](broken(0), 60, 50, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	small := linalg.FileOptions{Memory: 20000}
+	small := files.Options{Memory: 20000}
 	for name, call := range map[string]func() error{
 		"ReadPart":  func() error { return in.ReadPart(t.Context(), m, 0, 0) },
 		"WritePart": func() error { return out.WritePart(t.Context(), m, 0, 0) },
 		"read": func() error {
-			return linalg.AddNPY[float32](t.Context(), s, &memoryFile{}, broken(0), bytes.NewReader(whole), small)
+			return files.Add[float32](t.Context(), s, &memoryFile{}, broken(0), bytes.NewReader(whole), small)
 		},
 		"read later": func() error {
-			return linalg.AddNPY[float32](t.Context(), s, &memoryFile{}, broken(2), bytes.NewReader(whole), small)
+			return files.Add[float32](t.Context(), s, &memoryFile{}, broken(2), bytes.NewReader(whole), small)
 		},
 		"written": func() error {
-			return linalg.TransposeNPY[float32](t.Context(), s, broken(0), bytes.NewReader(whole), small)
+			return files.Transpose[float32](t.Context(), s, broken(0), bytes.NewReader(whole), small)
 		},
 	} {
 		func() {
@@ -345,7 +347,7 @@ func TestFilesThatPanic(t *testing.T) {
 			t.Errorf("%s: %v, and no panic", name, call())
 		}()
 	}
-	if _, err := linalg.AddContext(t.Context(), s, m, m); err != nil {
+	if _, err := linalg.Add(m, m, linalg.On(s), linalg.WithContext(t.Context())); err != nil {
 		t.Error(err)
 	}
 }

@@ -1,7 +1,6 @@
 package linalg_test
 
 import (
-	"context"
 	"errors"
 	"math"
 	"math/rand/v2"
@@ -70,7 +69,7 @@ func fuzzGemm[T linalg.Element](t *testing.T, s *linalg.Session, shape [3]int, l
 	want := reference(alpha, tA, a, tB, b, beta, c)
 
 	host := linalg.Matrix[T]{Rows: m, Cols: n, Stride: c.Stride, Data: append([]T(nil), c.Data...)}
-	if err := linalg.GemmContext(context.Background(), s, alpha, tA, a, tB, b, beta, host); err != nil {
+	if err := linalg.Gemm(alpha, tA, a, tB, b, beta, host, linalg.On(s)); err != nil {
 		t.Fatal(err)
 	}
 	same(t, "host memory", host, want)
@@ -146,7 +145,7 @@ func FuzzMatrixChecks(f *testing.F) {
 		m := linalg.Matrix[float64]{
 			Rows: rows, Cols: cols, Stride: stride, Data: make([]float64, min(max(length, 0), 1000)),
 		}
-		got, err := linalg.ScaleContext(context.Background(), s, 2, m)
+		got, err := linalg.Scale(2, m, linalg.On(s))
 		switch fits := fits(m); {
 		case fits && err != nil:
 			t.Errorf("%dx%d, stride %d, %d elements: %v", rows, cols, stride, len(m.Data), err)

@@ -36,8 +36,8 @@ func scaledBy[T any](alpha, beta T) (u update) {
 	return u
 }
 
-// gemm is GemmBatched, in pieces that a cancelled ctx ends between; a single product is Gemm.
-// AddMul and SubMul are updates of their own.
+// gemm is count products, in pieces that a cancelled ctx ends between. AddMul and SubMul are
+// updates of their own.
 func (c *array) gemm(ctx context.Context, count int, tA blas.Transpose, a *array, tB blas.Transpose, b *array,
 	u update,
 ) (err error) {
@@ -240,16 +240,13 @@ func (u update) args(args []backend.Arg, key planKey, steps kernels.Batch, a, b,
 
 type progressKey struct{}
 
-// WithProgress makes the Context variants call f with the finished fraction of a product, from 0 to
-// 1, as the work goes on. f is called from the goroutine that called them.
+// WithProgress makes calls that get ctx by [WithContext] call f with the finished fraction of a
+// product, from 0 to 1, as the work goes on. f is called from the goroutine that called them.
 func WithProgress(ctx context.Context, f func(fraction float64)) context.Context {
 	return context.WithValue(ctx, progressKey{}, f)
 }
 
-// Progress is the function that [WithProgress] gave, or nil: for packages that compute in steps of
-// their own.
-func Progress(ctx context.Context) func(fraction float64) { return progress(ctx) }
-
+// progress is the function that WithProgress gave, or nil.
 func progress(ctx context.Context) func(float64) {
 	f, _ := ctx.Value(progressKey{}).(func(float64))
 	return f

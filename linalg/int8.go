@@ -15,26 +15,36 @@ import (
 	"github.com/tandem-gpu/tandem/kernels"
 )
 
-// MatMulInt8 is the product of a, of int8 or uint8, and b, on the default device: element (i, j) is
-// the sum of a[i,k]*b[k,j], modulo 2^32. The shapes are those of [MatMul]; where k is 0 the result,
+// MatMulInt8 is the product of a, of int8 or uint8, and b: element (i, j) is the sum of
+// a[i,k]*b[k,j], modulo 2^32. The shapes are those of [MatMul]; where k is 0 the result,
 // which is packed and new, is zero.
-func MatMulInt8[A int8 | uint8](a Matrix[A], b Matrix[int8]) (Matrix[int32], error) {
-	return newProduct(nil, a, b, func(s *Session, c Matrix[int32]) error {
-		return GemmInt8Context(context.Background(), s, blas.NoTrans, a, blas.NoTrans, b, 0, c)
+func MatMulInt8[A int8 | uint8](a Matrix[A], b Matrix[int8], opts ...Option) (Matrix[int32], error) {
+	return newProduct("MatMulInt8", a, b, opts, func(c Matrix[int32], o settings) error {
+		return gemmInt8(o, blas.NoTrans, a, blas.NoTrans, b, 0, c)
 	})
 }
 
-// GemmInt8Context makes c = op(a)*op(b) + beta*c modulo 2^32, on session s, or on the default
-// device where s is nil, where op is the matrix or, with blas.Trans or blas.ConjTrans, its
-// transpose. beta is 0, which does not read c, or 1; other values are backend.ErrArgument. c must
-// not share memory with a or b. It returns ctx's error soon after ctx is done; after an error the
-// elements of c are undefined.
+// GemmInt8 makes c = op(a)*op(b) + beta*c modulo 2^32, where op is the matrix or, with blas.Trans
+// or blas.ConjTrans, its transpose. beta is 0, which does not read c, or 1; other values are
+// backend.ErrArgument. c must not share memory with a or b. After an error the elements of c are
+// undefined.
 //
 // But on the cpu device the bytes of a and b are put side by side along k first, in the host's
 // memory, which takes as much of it as they do; not where they lie so: rows along k at multiples of
 // four bytes.
-func GemmInt8Context[A int8 | uint8](ctx context.Context, s *Session, tA blas.Transpose, a Matrix[A],
-	tB blas.Transpose, b Matrix[int8], beta int32, c Matrix[int32],
+func GemmInt8[A int8 | uint8](tA blas.Transpose, a Matrix[A], tB blas.Transpose, b Matrix[int8], beta int32,
+	c Matrix[int32], opts ...Option,
+) error {
+	o, err := settingsOf("GemmInt8", onHost, opts)
+	if err != nil {
+		return err
+	}
+	return gemmInt8(o, tA, a, tB, b, beta, c)
+}
+
+// gemmInt8 is GemmInt8 as o says.
+func gemmInt8[A int8 | uint8](o settings, tA blas.Transpose, a Matrix[A], tB blas.Transpose, b Matrix[int8], beta int32,
+	c Matrix[int32],
 ) error {
 	err := cmp.Or(c.check(operandNames[0]), a.check(operandNames[1]), b.check(operandNames[2]), checkBeta(beta))
 	if err != nil {
@@ -49,23 +59,21 @@ func GemmInt8Context[A int8 | uint8](ctx context.Context, s *Session, tA blas.Tr
 			return fmt.Errorf("%w: the destination and %s share memory", ErrOverlap, operandNames[i+1])
 		}
 	}
-	if s == nil {
-		if s, err = Default(); err != nil {
-			return err
-		}
-	}
-	if err := cmp.Or(context.Cause(ctx), s.open()); err != nil {
+	if o.s, err = orDefault(o.s); err != nil {
 		return err
 	}
-	if s.direct {
-		return gemmInt8Direct(ctx, s, x, tA, a, tB, b, beta, c)
+	if err := cmp.Or(context.Cause(o.ctx), o.s.open()); err != nil {
+		return err
+	}
+	if o.s.direct {
+		return gemmInt8Direct(o.ctx, o.s, x, tA, a, tB, b, beta, c)
 	}
 	qa, memory := quadsOf(a, tA == blas.NoTrans)
 	defer memory.Give()
 	qb, memory := quadsOf(b, tB != blas.NoTrans)
 	defer memory.Give()
 	kind := bytesOf[A]()
-	_, err = compute(ctx, s, &request[int32]{
+	_, err = compute(o, &request[int32]{
 		kernel: productKernel{kind}, count: 1, tA: tA, tB: tB, n: 3, matrices: [3]Matrix[int32]{c, qa, qb},
 		update: update{alpha: 1, beta: float64(beta), bytes: kind},
 	})
@@ -95,17 +103,20 @@ func gemmInt8Direct[A int8 | uint8](ctx context.Context, s *Session, x batch, tA
 	return nil
 }
 
-// GemmInt8Arrays makes c, on a device, count products of one shape, op(A)*op(B) + beta*C each, of
-// int8 or uint8 by int8, modulo 2^32. How the matrices lie in a, b and c, and what op is, is told
-// at [Array.GemmBatched]; beta is as for [GemmInt8Context]. It enqueues the work and returns.
+// GemmInt8Arrays makes c = op(a)*op(b) + beta*c on a device, of int8 or uint8 by int8, modulo 2^32:
+// [GemmInt8] for arrays. It takes [Batch]. It enqueues the work and returns.
 //
 // The bytes of a and b are put side by side along k first, in temporary memory of the device, but
 // where they lie so: rows along k at multiples of four bytes.
-func GemmInt8Arrays[A int8 | uint8](count int, tA blas.Transpose, a *Array[A], tB blas.Transpose, b *Array[int8],
-	beta int32, c *Array[int32],
+func GemmInt8Arrays[A int8 | uint8](tA blas.Transpose, a *Array[A], tB blas.Transpose, b *Array[int8], beta int32,
+	c *Array[int32], opts ...Option,
 ) error {
+	o, err := settingsOf("GemmInt8Arrays", batched, opts)
+	if err := cmp.Or(err, checkBeta(beta)); err != nil {
+		return err
+	}
 	update := update{alpha: 1, beta: float64(beta), bytes: bytesOf[A]()}
-	return cmp.Or(checkBeta(beta), c.untyped().gemmBytes(count, tA, a.untyped(), tB, b.untyped(), update))
+	return c.untyped().gemmBytes(o.count, tA, a.untyped(), tB, b.untyped(), update)
 }
 
 func (c *array) gemmBytes(count int, tA blas.Transpose, a *array, tB blas.Transpose, b *array, u update) (err error) {

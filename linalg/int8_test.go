@@ -86,7 +86,7 @@ func testInt8[A int8 | uint8](t *testing.T, s *linalg.Session, shapes [][3]int) 
 			want := afterBytes(tA != blas.NoTrans, tB != blas.NoTrans, a, b, beta != 0, c)
 			name := fmt.Sprintf("%T %v %c %c beta %d", *new(A), shape, tA, tB, beta)
 			onDevice := linalg.Matrix[int32]{Rows: m, Cols: n, Stride: c.Stride, Data: slices.Clone(c.Data)}
-			if err := linalg.GemmInt8Context(ctx, s, tA, a, tB, b, beta, c); err != nil {
+			if err := linalg.GemmInt8(tA, a, tB, b, beta, c, linalg.On(s), linalg.WithContext(ctx)); err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
 			if !slices.Equal(c.Data, want) {
@@ -94,7 +94,7 @@ func testInt8[A int8 | uint8](t *testing.T, s *linalg.Session, shapes [][3]int) 
 			}
 			// slices, so that arrays have gaps and odd offsets
 			x, y, z := inLarger(t, s, a, gap, 1), inLarger(t, s, b, gap, 3), inLarger(t, s, onDevice, gap, 1)
-			if err := linalg.GemmInt8Arrays(1, tA, x, tB, y, beta, z); err != nil {
+			if err := linalg.GemmInt8Arrays(tA, x, tB, y, beta, z); err != nil {
 				t.Fatalf("%s: arrays: %v", name, err)
 			}
 			if err := z.CopyTo(onDevice); err != nil {
@@ -156,7 +156,7 @@ func TestInt8Batched(t *testing.T) {
 				copy(want[z*m*n:], afterBytes(tA != blas.NoTrans, tB != blas.NoTrans, left, right, false, part))
 			}
 			x, y, z := inLarger(t, s, a, 0, 0), inLarger(t, s, b, 0, 0), inLarger(t, s, c, 0, 0)
-			if err := linalg.GemmInt8Arrays(count, tA, x, tB, y, 0, z); err != nil {
+			if err := linalg.GemmInt8Arrays(tA, x, tB, y, 0, z, linalg.Batch(count)); err != nil {
 				t.Fatal(err)
 			}
 			got, err := z.Download()
@@ -195,19 +195,20 @@ func TestInt8Errors(t *testing.T) {
 			want error
 			got  error
 		}{
-			{linalg.ErrShape, linalg.GemmInt8Context(ctx, s, no, a, no, a8(a), 0, c)},
-			{linalg.ErrShape, linalg.GemmInt8Context(ctx, s, no, a, no, b, 0, linalg.NewMatrix[int32](2, 5, nil))},
-			{linalg.ErrShape, linalg.GemmInt8Context(ctx, s, no, short, no, b, 0, c)},
-			{linalg.ErrShape, linalg.GemmInt8Context(ctx, s, 'x', a, no, b, 0, c)},
-			{backend.ErrArgument, linalg.GemmInt8Context(ctx, s, no, a, no, b, 2, c)},
-			{linalg.ErrOverlap, linalg.GemmInt8Context(ctx, s, no, a, no, shared, 0, over)},
-			{context.Canceled, linalg.GemmInt8Context(ended, s, no, a, no, b, 0, c)},
-			{linalg.ErrShape, linalg.GemmInt8Arrays(1, no, x, blas.Trans, y, 0, z)},
-			{linalg.ErrShape, linalg.GemmInt8Arrays[int8](1, no, nil, no, y, 0, z)},
-			{linalg.ErrShape, linalg.GemmInt8Arrays(1, no, x, no, y, 0, nil)},
-			{backend.ErrArgument, linalg.GemmInt8Arrays(1, no, x, no, y, -1, z)},
-			{nil, linalg.GemmInt8Arrays(0, no, x, no, y, 0, z.Slice(0, 0, 0, 4))},
-			{nil, linalg.GemmInt8Arrays(1, no, x, no, y, 0, z)},
+			{linalg.ErrShape, linalg.GemmInt8(no, a, no, a8(a), 0, c, linalg.On(s), linalg.WithContext(ctx))},
+			{linalg.ErrShape, linalg.GemmInt8(no, a, no, b, 0, linalg.NewMatrix[int32](2, 5, nil), linalg.On(s),
+				linalg.WithContext(ctx))},
+			{linalg.ErrShape, linalg.GemmInt8(no, short, no, b, 0, c, linalg.On(s), linalg.WithContext(ctx))},
+			{linalg.ErrShape, linalg.GemmInt8('x', a, no, b, 0, c, linalg.On(s), linalg.WithContext(ctx))},
+			{backend.ErrArgument, linalg.GemmInt8(no, a, no, b, 2, c, linalg.On(s), linalg.WithContext(ctx))},
+			{linalg.ErrOverlap, linalg.GemmInt8(no, a, no, shared, 0, over, linalg.On(s), linalg.WithContext(ctx))},
+			{context.Canceled, linalg.GemmInt8(no, a, no, b, 0, c, linalg.On(s), linalg.WithContext(ended))},
+			{linalg.ErrShape, linalg.GemmInt8Arrays(no, x, blas.Trans, y, 0, z)},
+			{linalg.ErrShape, linalg.GemmInt8Arrays[int8](no, nil, no, y, 0, z)},
+			{linalg.ErrShape, linalg.GemmInt8Arrays(no, x, no, y, 0, nil)},
+			{backend.ErrArgument, linalg.GemmInt8Arrays(no, x, no, y, -1, z)},
+			{nil, linalg.GemmInt8Arrays(no, x, no, y, 0, z.Slice(0, 0, 0, 4), linalg.Batch(0))},
+			{nil, linalg.GemmInt8Arrays(no, x, no, y, 0, z)},
 		} {
 			if !errors.Is(test.got, test.want) || test.want == nil && test.got != nil {
 				t.Errorf("%d: %v, want %v", i, test.got, test.want)
@@ -218,11 +219,12 @@ func TestInt8Errors(t *testing.T) {
 			t.Fatal(err)
 		}
 		foreign := inLarger(t, other, c, 0, 0)
-		if err := linalg.GemmInt8Arrays(1, no, x, no, y, 0, foreign); !errors.Is(err, backend.ErrArgument) {
+		if err := linalg.GemmInt8Arrays(no, x, no, y, 0, foreign); !errors.Is(err, backend.ErrArgument) {
 			t.Errorf("arrays of two sessions: %v", err)
 		}
 		other.Close()
-		if err := linalg.GemmInt8Context(ctx, other, no, a, no, b, 0, c); !errors.Is(err, backend.ErrClosed) {
+		if err := linalg.GemmInt8(no, a, no, b, 0, c, linalg.On(other),
+			linalg.WithContext(ctx)); !errors.Is(err, backend.ErrClosed) {
 			t.Errorf("a closed session: %v", err)
 		}
 		if _, err := linalg.MatMulInt8(a, a8(a)); !errors.Is(err, linalg.ErrShape) {
@@ -248,7 +250,8 @@ func TestInt8Pieces(t *testing.T) {
 		defer cancel()
 		var last float64
 		ctx = linalg.WithProgress(ctx, func(f float64) { last = f })
-		if err := linalg.GemmInt8Context(ctx, s, blas.NoTrans, a, blas.Trans, b, 1, c); err != nil {
+		if err := linalg.GemmInt8(blas.NoTrans, a, blas.Trans, b, 1, c, linalg.On(s),
+			linalg.WithContext(ctx)); err != nil {
 			t.Fatal(err)
 		}
 		if !slices.Equal(c.Data, want) || last != 1 {

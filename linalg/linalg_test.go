@@ -19,8 +19,10 @@ import (
 	"github.com/tandem-gpu/tandem/backend/backendtest"
 	_ "github.com/tandem-gpu/tandem/backend/cudasim"
 	"github.com/tandem-gpu/tandem/internal/host"
+	"github.com/tandem-gpu/tandem/internal/inside"
 	"github.com/tandem-gpu/tandem/internal/racetest"
 	"github.com/tandem-gpu/tandem/linalg"
+	"github.com/tandem-gpu/tandem/linalg/files"
 )
 
 // eachCompiler is eachBackend for tests that compile text. What CUDA needs for that may be missing.
@@ -243,7 +245,7 @@ func testGemm[T linalg.Element](t *testing.T, s *linalg.Session) {
 			want := reference(alpha, tA, a, tB, b, beta, c)
 
 			onHost := linalg.Matrix[T]{Rows: m, Cols: n, Stride: c.Stride, Data: append([]T(nil), c.Data...)}
-			if err := linalg.GemmContext(context.Background(), s, alpha, tA, a, tB, b, beta, onHost); err != nil {
+			if err := linalg.Gemm(alpha, tA, a, tB, b, beta, onHost, linalg.On(s)); err != nil {
 				t.Fatal(what, err)
 			}
 			same(t, what+" host", onHost, want)
@@ -296,8 +298,8 @@ func TestGemmSpecialValues(t *testing.T) {
 				return m
 			}
 			out := fill(3, 5, c)
-			if err := linalg.GemmContext(context.Background(), s, alpha, blas.NoTrans, fill(3, k, a), blas.NoTrans,
-				fill(k, 5, b), beta, out); err != nil {
+			if err := linalg.Gemm(alpha, blas.NoTrans, fill(3, k, a), blas.NoTrans, fill(k, 5, b), beta, out,
+				linalg.On(s)); err != nil {
 				t.Fatal(err)
 			}
 			for _, v := range out.Data {
@@ -363,16 +365,16 @@ func testElementwise[T linalg.Element](t *testing.T, s *linalg.Session) {
 			}
 		}
 		what := fmt.Sprint(shape)
-		got, err := linalg.TransposeContext(ctx, s, a)
+		got, err := linalg.Transpose(a, linalg.On(s), linalg.WithContext(ctx))
 		if err != nil {
 			t.Fatal(err)
 		}
 		same(t, what+" transpose", got, trans)
-		if got, err = linalg.AddContext(ctx, s, a, b); err != nil {
+		if got, err = linalg.Add(a, b, linalg.On(s), linalg.WithContext(ctx)); err != nil {
 			t.Fatal(err)
 		}
 		same(t, what+" add", got, sum)
-		if got, err = linalg.ScaleContext(ctx, s, 3, a); err != nil {
+		if got, err = linalg.Scale(3, a, linalg.On(s), linalg.WithContext(ctx)); err != nil {
 			t.Fatal(err)
 		}
 		same(t, what+" scale", got, scaled)
@@ -427,13 +429,13 @@ func TestTall(t *testing.T) {
 		if small(s) {
 			t.Skip("large; go test ./linalg -run TestTall -large runs it")
 		}
-		got, err := linalg.MatMulContext(context.Background(), s, a, b)
+		got, err := linalg.MatMul(a, b, linalg.On(s))
 		if err != nil {
 			t.Fatal(err)
 		}
 		same(t, "product", got, want)
 		for _, m := range []linalg.Matrix[int32]{a, {Rows: 1, Cols: rows, Stride: rows, Data: a.Data}} {
-			tr, err := linalg.TransposeContext(context.Background(), s, m)
+			tr, err := linalg.Transpose(m, linalg.On(s))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -454,16 +456,16 @@ func TestErrors(t *testing.T) {
 		x, y := upload(t, s, m(6, 4)), upload(t, s, m(4, 6))
 		square, foreign := upload(t, s, m(8, 8)), upload(t, other, m(4, 4))
 		matmul := func(a, b linalg.Matrix[float32]) error {
-			_, err := linalg.MatMulContext(ctx, s, a, b)
+			_, err := linalg.MatMul(a, b, linalg.On(s), linalg.WithContext(ctx))
 			return err
 		}
 		canceled, cancel := context.WithCancel(ctx)
 		cancel()
-		_, canceledErr := linalg.MatMulContext(canceled, s, m(2, 2), m(2, 2))
-		_, sumErr := linalg.AddContext(ctx, s, m(2, 3), m(3, 2))
+		_, canceledErr := linalg.MatMul(m(2, 2), m(2, 2), linalg.On(s), linalg.WithContext(canceled))
+		_, sumErr := linalg.Add(m(2, 3), m(3, 2), linalg.On(s), linalg.WithContext(ctx))
 		_, newErr := linalg.NewArray[float64](s, 1<<30, 1<<30)
 		_, dimErr := linalg.NewArray[float64](s, math.MaxInt32, 1)
-		_, hugeErr := linalg.MatMulContext(ctx, s, m(1<<24, 1), m(1, 1<<24))
+		_, hugeErr := linalg.MatMul(m(1<<24, 1), m(1, 1<<24), linalg.On(s), linalg.WithContext(ctx))
 		_, negErr := linalg.NewArray[float64](s, -1, 1)
 		cases := []struct {
 			what string
@@ -471,7 +473,7 @@ func TestErrors(t *testing.T) {
 			want error
 			text string
 		}{
-			{"inner dimensions", matmul(m(2, 3), m(4, 5)), linalg.ErrShape, "2x3 float32 and 4x5 float32"},
+			{"inner dimensions", matmul(m(2, 3), m(4, 5)), linalg.ErrShape, "2x3 and 4x5"},
 			{"stride below columns", matmul(linalg.Matrix[float32]{
 				Rows: 2, Cols: 3, Stride: 2, Data: make([]float32, 9),
 			}, m(3, 2)), linalg.ErrShape, "stride 2"},
@@ -546,16 +548,16 @@ func TestNil(t *testing.T) {
 	file := npyFile("<f4", false, "(2, 2)", binary.LittleEndian, m.Data)
 	_, readErr := linalg.ReadNPY[float32](none, bytes.NewReader(file))
 	_, compileErr := none.Compile("", "")
-	scratchErr := linalg.WithScratch(none, 2, 2, func(*linalg.Array[float32]) error { return nil })
+	scratchErr := inside.WithScratch(none, 2, 2, func(*linalg.Array[float32]) error { return nil })
 	for _, err := range []error{
 		newErr, uploadErr, registerErr, readErr, compileErr, scratchErr, none.Wait(), none.Close(),
 		new(linalg.Session).Wait(), new(linalg.Session).Close(), none.Launch(nil, backend.Grid1(1, 1)),
 	} {
 		refused(t, "no session", err, backend.ErrArgument, "there is no session; Open makes one")
 	}
-	_, opErr := linalg.ElementwiseContext(t.Context(), nil, nil, 1, m)
+	_, opErr := linalg.Elementwise(nil, 1, []linalg.Matrix[float32]{m}, linalg.WithContext(t.Context()))
 	refused(t, "no operation", opErr, backend.ErrArgument, "the operation is nil")
-	fileErr := linalg.ElementwiseNPY[float32](t.Context(), nil, nil, 1, nil, linalg.FileOptions{}, nil)
+	fileErr := files.Elementwise[float32](t.Context(), nil, nil, 1, nil, files.Options{}, nil)
 	refused(t, "no operation on files", fileErr, backend.ErrArgument, "the operation is nil")
 }
 
@@ -573,19 +575,26 @@ func TestNoColumns(t *testing.T) {
 		diagonal.Set(i, i, 2)
 	}
 	ctx := context.Background()
-	lu, err := linalg.FactorLUContext(ctx, s, diagonal)
+	lu, err := linalg.FactorLU(diagonal, linalg.On(s), linalg.WithContext(ctx))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, f := range map[string]func() (linalg.Matrix[float64], error){
 		"Row":    func() (linalg.Matrix[float64], error) { return linalg.NewMatrix(5, 0, m.Row(4)), nil },
 		"Packed": func() (linalg.Matrix[float64], error) { return m.Packed(), nil },
-		"Add":    func() (linalg.Matrix[float64], error) { return linalg.AddContext(ctx, s, m, m) },
-		"Scale":  func() (linalg.Matrix[float64], error) { return linalg.ScaleContext(ctx, s, 2, m) },
-		"MatMul": func() (linalg.Matrix[float64], error) { return linalg.MatMulContext(ctx, s, diagonal, m) },
-		"Solve":  func() (linalg.Matrix[float64], error) { return lu.Solve(m) },
+		"Add": func() (linalg.Matrix[float64], error) {
+			return linalg.Add(m, m, linalg.On(s), linalg.WithContext(ctx))
+		},
+		"Scale": func() (linalg.Matrix[float64], error) {
+			return linalg.Scale(2, m, linalg.On(s), linalg.WithContext(ctx))
+		},
+		"MatMul": func() (linalg.Matrix[float64], error) {
+			return linalg.MatMul(diagonal, m, linalg.On(s), linalg.WithContext(ctx))
+		},
+		"Solve": func() (linalg.Matrix[float64], error) { return lu.Solve(m) },
 		"Mixed": func() (linalg.Matrix[float64], error) {
-			_, err := linalg.MatMulMixedContext[linalg.BFloat16](ctx, s, linalg.NewMatrix[float32](3, 5, nil), half)
+			_, err := linalg.MatMulMixed[linalg.BFloat16](linalg.NewMatrix[float32](3, 5, nil), half, linalg.On(s),
+				linalg.WithContext(ctx))
 			return m, err
 		},
 	} {
@@ -606,8 +615,8 @@ func TestClosedSession(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, uploadErr := linalg.Upload(s, linalg.NewMatrix[float32](2, 2, nil))
-		_, mulErr := linalg.MatMulContext(context.Background(), s, linalg.NewMatrix[float32](2, 2, nil),
-			linalg.NewMatrix[float32](2, 2, nil))
+		_, mulErr := linalg.MatMul(linalg.NewMatrix[float32](2, 2, nil), linalg.NewMatrix[float32](2, 2, nil),
+			linalg.On(s))
 		_, compileErr := s.Compile("__kernel void k() {}", "k")
 		_, downloadErr := a.Download()
 		for what, err := range map[string]error{
@@ -630,7 +639,7 @@ func TestSharedOperands(t *testing.T) {
 	whole := random[float32](rng, 40, 40, 0)
 	a, b := whole.Slice(0, 30, 0, 20), whole.Slice(5, 25, 10, 40)
 	eachBackend(t, func(t *testing.T, s *linalg.Session) {
-		got, err := linalg.MatMulContext(context.Background(), s, a, b)
+		got, err := linalg.MatMul(a, b, linalg.On(s))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -641,14 +650,13 @@ func TestSharedOperands(t *testing.T) {
 		lu := random[float32](rng, 30, 30, 0)
 		left, right, corner := lu.Slice(10, 30, 0, 10), lu.Slice(0, 10, 10, 30), lu.Slice(10, 30, 10, 30)
 		want := reference(-1, blas.NoTrans, left, blas.NoTrans, right, 1, corner)
-		if err := linalg.GemmContext(context.Background(), s, -1, blas.NoTrans, left, blas.NoTrans, right, 1,
-			corner); err != nil {
+		if err := linalg.Gemm(-1, blas.NoTrans, left, blas.NoTrans, right, 1, corner, linalg.On(s)); err != nil {
 			t.Fatal(err)
 		}
 		same(t, "interleaved", corner, want)
 
-		if err := linalg.GemmContext(context.Background(), s, 1, blas.NoTrans, corner, blas.NoTrans, corner, 0,
-			corner); !errors.Is(err, linalg.ErrOverlap) {
+		if err := linalg.Gemm(1, blas.NoTrans, corner, blas.NoTrans, corner, 0, corner,
+			linalg.On(s)); !errors.Is(err, linalg.ErrOverlap) {
 			t.Errorf("destination is a source on the host: %v, want ErrOverlap", err)
 		}
 	})
@@ -661,7 +669,7 @@ func TestProgressAndCancel(t *testing.T) {
 		a, b := random[int32](rng, 500, 100, 0), random[int32](rng, 100, 300, 0)
 		var seen []float64
 		ctx := linalg.WithProgress(context.Background(), func(f float64) { seen = append(seen, f) })
-		got, err := linalg.MatMulContext(ctx, s, a, b)
+		got, err := linalg.MatMul(a, b, linalg.On(s), linalg.WithContext(ctx))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -678,13 +686,14 @@ func TestProgressAndCancel(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := z.GemmContext(ctx, 1, blas.NoTrans, upload(t, s, a), blas.NoTrans, upload(t, s, b),
-			0); !errors.Is(err, context.Canceled) {
+		if err := z.Gemm(1, blas.NoTrans, upload(t, s, a), blas.NoTrans, upload(t, s, b), 0,
+			linalg.WithContext(ctx)); !errors.Is(err, context.Canceled) {
 			t.Errorf("on arrays: %v, want Canceled", err)
 		}
 		ctx, cancel = context.WithCancel(context.Background())
 		ctx = linalg.WithProgress(ctx, func(float64) { cancel() })
-		if c, err := linalg.MatMulContext(ctx, s, a, b); !errors.Is(err, context.Canceled) || c.Data != nil {
+		if c, err := linalg.MatMul(a, b, linalg.On(s),
+			linalg.WithContext(ctx)); !errors.Is(err, context.Canceled) || c.Data != nil {
 			t.Errorf("%v and %s, want Canceled and nothing", err, c)
 		}
 	})
@@ -703,7 +712,7 @@ func useConcurrently(t *testing.T, sessions ...*linalg.Session) {
 			for range 4 {
 				m, n, k := 1+rng.IntN(70), 1+rng.IntN(70), rng.IntN(70)
 				a, b := random[float32](rng, m, k, g%3), random[float32](rng, k, n, 0)
-				got, err := linalg.MatMulContext(context.Background(), sessions[g%len(sessions)], a, b)
+				got, err := linalg.MatMul(a, b, linalg.On(sessions[g%len(sessions)]))
 				if err != nil {
 					t.Error(err)
 					return

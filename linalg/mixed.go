@@ -1,7 +1,7 @@
 package linalg
 
 import (
-	"context"
+	"cmp"
 
 	"gonum.org/v1/gonum/blas"
 
@@ -12,63 +12,57 @@ import (
 // Single is what mixed products take: float32, and numbers of 16 bits, each of which is a float32.
 type Single interface{ float32 | Float16 | BFloat16 }
 
-// MatMulMixed is the product of a and b, on the default device, where either may be of numbers of
+// MatMulMixed is the product of a and b, where either may be of numbers of
 // 16 bits, such as weights: [MatMul] of their values as float32. Of 16 bits the result is that
 // rounded once, to nearest with ties to even. In the brackets stands the type of the result:
 // MatMulMixed[float32](a, b).
 //
 // Operands of 16 bits are copied to float32 in the host's memory first, which takes four bytes for
 // each element.
-func MatMulMixed[C, A, B Single](a Matrix[A], b Matrix[B]) (Matrix[C], error) {
-	return MatMulMixedContext[C](context.Background(), nil, a, b)
-}
-
-// GemmMixed makes c = alpha*op(a)*op(b) + beta*c, on the default device: [Gemm] of the values as
-// float32, rounded once where c is of 16 bits. The rest is as for [MatMulMixed]. Where c is of
-// float32 it must not share memory with a or b.
-func GemmMixed[C, A, B Single](alpha float32, tA blas.Transpose, a Matrix[A], tB blas.Transpose, b Matrix[B],
-	beta float32, c Matrix[C],
-) error {
-	return GemmMixedContext(context.Background(), nil, alpha, tA, a, tB, b, beta, c)
-}
-
-// MatMulMixedContext is MatMulMixed on session s, or on the default device where s is nil. It
-// returns ctx's error soon after ctx is done.
-func MatMulMixedContext[C, A, B Single](ctx context.Context, s *Session, a Matrix[A], b Matrix[B]) (Matrix[C], error) {
-	return newProduct(s, a, b, func(s *Session, c Matrix[C]) error {
-		return GemmMixedContext(ctx, s, 1, blas.NoTrans, a, blas.NoTrans, b, 0, c)
+func MatMulMixed[C, A, B Single](a Matrix[A], b Matrix[B], opts ...Option) (Matrix[C], error) {
+	return newProduct("MatMulMixed", a, b, opts, func(c Matrix[C], o settings) error {
+		return gemmMixed(o, 1, blas.NoTrans, a, blas.NoTrans, b, 0, c)
 	})
 }
 
-// newProduct is the product of a and b that f computes on s, or on the default device where s is
-// nil: packed and new.
-func newProduct[C, A, B any](s *Session, a Matrix[A], b Matrix[B], f func(s *Session, c Matrix[C]) error) (
+// GemmMixed makes c = alpha*op(a)*op(b) + beta*c: [Gemm] of the values as float32, rounded once
+// where c is of 16 bits. The rest is as for [MatMulMixed]. Where c is of float32 it must not share
+// memory with a or b. After an error a c of 16 bits is as it was, and one of float32 undefined.
+func GemmMixed[C, A, B Single](alpha float32, tA blas.Transpose, a Matrix[A], tB blas.Transpose, b Matrix[B],
+	beta float32, c Matrix[C], opts ...Option,
+) error {
+	o, err := settingsOf("GemmMixed", onHost, opts)
+	if err != nil {
+		return err
+	}
+	return gemmMixed(o, alpha, tA, a, tB, b, beta, c)
+}
+
+// newProduct is the product of a and b, packed and new, that op computes by f with its options.
+func newProduct[C, A, B any](op string, a Matrix[A], b Matrix[B], opts []Option, f func(Matrix[C], settings) error) (
 	none Matrix[C], err error,
 ) {
-	if a.Cols != b.Rows {
-		return none, errProduct(a, b)
+	o, err := settingsOf(op, onHost, opts)
+	if err := cmp.Or(err, checkProduct(1, dims{a.Rows, a.Cols}, dims{b.Rows, b.Cols})); err != nil {
+		return none, err
 	}
-	if s == nil {
-		if s, err = Default(); err != nil {
-			return none, err
-		}
+	if o.s, err = orDefault(o.s); err != nil {
+		return none, err
 	}
 	t, _ := element.Of[C]()
-	if err := s.canHold(a.Rows, b.Cols, t); err != nil {
+	if err := o.s.canHold(a.Rows, b.Cols, t); err != nil {
 		return none, err
 	}
 	c := newResult[C](a.Rows, b.Cols)
-	if err := f(s, c); err != nil {
+	if err := f(c, o); err != nil {
 		return none, err
 	}
 	return c, nil
 }
 
-// GemmMixedContext is GemmMixed on session s, or on the default device where s is nil. It returns
-// ctx's error soon after ctx is done. After an error a c of 16 bits is as it was, and one of
-// float32 undefined.
-func GemmMixedContext[C, A, B Single](ctx context.Context, s *Session, alpha float32, tA blas.Transpose, a Matrix[A],
-	tB blas.Transpose, b Matrix[B], beta float32, c Matrix[C],
+// gemmMixed is GemmMixed as o says.
+func gemmMixed[C, A, B Single](o settings, alpha float32, tA blas.Transpose, a Matrix[A], tB blas.Transpose,
+	b Matrix[B], beta float32, c Matrix[C],
 ) error {
 	if _, err := newBatch(1, tA, dims{a.Rows, a.Cols}, tB, dims{b.Rows, b.Cols}, dims{c.Rows, c.Cols}); err != nil {
 		return err
@@ -88,7 +82,7 @@ func GemmMixedContext[C, A, B Single](ctx context.Context, s *Session, alpha flo
 	if err != nil {
 		return err
 	}
-	if err := GemmContext(ctx, s, alpha, tA, x, tB, y, beta, z); err != nil {
+	if err := Gemm(alpha, tA, x, tB, y, beta, z, On(o.s), WithContext(o.ctx)); err != nil {
 		return err
 	}
 	switch c := any(c).(type) {

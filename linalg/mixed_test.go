@@ -80,7 +80,8 @@ func testMixed[C, A, B linalg.Single](t *testing.T, s *linalg.Session) {
 		what := fmt.Sprintf("%s by %s into %s, %c%c alpha %v beta %v", a, b, c, tA, tB, alpha, beta)
 		want := singles(rounded[C](reference(alpha, tA, singles(a), tB, singles(b), beta, singles(c)), 0))
 
-		if err := linalg.GemmMixedContext(t.Context(), s, alpha, tA, a, tB, b, beta, c); err != nil {
+		if err := linalg.GemmMixed(alpha, tA, a, tB, b, beta, c, linalg.On(s),
+			linalg.WithContext(t.Context())); err != nil {
 			t.Fatal(what, err)
 		}
 		same(t, what, singles(c), want)
@@ -94,7 +95,7 @@ func testMixed[C, A, B linalg.Single](t *testing.T, s *linalg.Session) {
 		if alpha != 1 || beta != 0 || tA != blas.NoTrans || tB != blas.NoTrans {
 			continue
 		}
-		result, err := linalg.MatMulMixedContext[C](t.Context(), s, a, b)
+		result, err := linalg.MatMulMixed[C](a, b, linalg.On(s), linalg.WithContext(t.Context()))
 		if err != nil {
 			t.Fatal(what, err)
 		}
@@ -111,11 +112,13 @@ func TestMixedErrors(t *testing.T) {
 	a, b := linalg.NewMatrix[linalg.Float16](2, 3, nil), linalg.NewMatrix[float32](2, 3, nil)
 	short := linalg.Matrix[linalg.Float16]{Rows: 3, Cols: 2, Stride: 2, Data: make([]linalg.Float16, 5)}
 	for name, c := range map[string]struct{ err, is error }{
-		"shapes": {second(linalg.MatMulMixedContext[float32](t.Context(), s, a, b)), linalg.ErrShape},
-		"short":  {second(linalg.MatMulMixedContext[float32](t.Context(), s, a, short)), linalg.ErrShape},
+		"shapes": {second(linalg.MatMulMixed[float32](a, b, linalg.On(s),
+			linalg.WithContext(t.Context()))), linalg.ErrShape},
+		"short": {second(linalg.MatMulMixed[float32](a, short, linalg.On(s),
+			linalg.WithContext(t.Context()))), linalg.ErrShape},
 		"c is b": {
-			linalg.GemmMixedContext(t.Context(), s, 1, blas.NoTrans, linalg.NewMatrix[linalg.Float16](2, 2, nil),
-				blas.NoTrans, b, 0, b), linalg.ErrOverlap,
+			linalg.GemmMixed(1, blas.NoTrans, linalg.NewMatrix[linalg.Float16](2, 2, nil), blas.NoTrans, b, 0, b,
+				linalg.On(s), linalg.WithContext(t.Context())), linalg.ErrOverlap,
 		},
 	} {
 		if !errors.Is(c.err, c.is) {

@@ -1,7 +1,6 @@
 package linalg_test
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"runtime"
@@ -37,7 +36,7 @@ func modelTime(t *testing.T, m, n, k int, limit string, known bool, devices ...*
 		defer s.Close()
 		for range 2 {
 			start := time.Now()
-			if err := linalg.GemmContext(context.Background(), s, 1, 'N', a, 'N', b, 0, c); err != nil {
+			if err := linalg.Gemm(1, 'N', a, 'N', b, 0, c, linalg.On(s)); err != nil {
 				t.Fatal(err)
 			}
 			if took = time.Since(start); !known {
@@ -139,7 +138,7 @@ func TestModelQR(t *testing.T) {
 		noError(t, err)
 		defer s.Close()
 		start := time.Now()
-		_, err = linalg.FactorQRContext(context.Background(), s, linalg.NewMatrix[float32](n, n, nil))
+		_, err = linalg.FactorQR(linalg.NewMatrix[float32](n, n, nil), linalg.On(s))
 		noError(t, err)
 		took = time.Since(start)
 	})

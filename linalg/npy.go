@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/element"
@@ -17,7 +16,7 @@ import (
 
 // ErrNPY: what is read is not a .npy file, is damaged or cut off, or holds something else than a
 // matrix of the type that is asked for.
-var ErrNPY = errors.New("linalg: .npy")
+var ErrNPY = npy.Err
 
 // streamBytes is how much of a stream is in host memory at a time. Tests make it small.
 var streamBytes int64 = 4 << 20
@@ -37,9 +36,9 @@ var streamBytes int64 = 4 << 20
 // well where the file is cut off, or is r's or the device's own. After an error nothing stays on
 // the device.
 func ReadNPY[T any](s *Session, r io.Reader) (a *Array[T], err error) {
-	unchanged := watch(r)
+	unchanged := npy.Watch(r)
 	defer func() {
-		if e := unchanged(); err == nil && e != nil {
+		if e := npy.Named(unchanged()); err == nil && e != nil {
 			a, err = nil, cmp.Or(e, a.Free())
 		}
 	}()
@@ -48,7 +47,7 @@ func ReadNPY[T any](s *Session, r io.Reader) (a *Array[T], err error) {
 		err = checkType[T](h)
 	}
 	if err != nil {
-		return nil, errNPY(err)
+		return nil, npy.Named(err)
 	}
 	rows, cols := h.Dims()
 	if h.Fortran && rows > 1 && cols > 1 {
@@ -64,11 +63,10 @@ func ReadNPY[T any](s *Session, r io.Reader) (a *Array[T], err error) {
 // checkType refuses a file of another type.
 func checkType[T any](h *npy.Header) error {
 	want, err := numPyType[T]()
-	if err != nil || h.Type == want {
+	if err != nil {
 		return err
 	}
-	return fmt.Errorf("%w: the file holds %s, not %s: read it as that, or convert it with numpy's astype('%s')",
-		ErrNPY, h.Type, want, strings.ToLower(want.String()))
+	return h.CheckType(want)
 }
 
 // numPyType is the type of T, which NumPy has as well, or an error that matches ErrUnsupported.
@@ -81,14 +79,6 @@ func numPyType[T any]() (element.Type, error) {
 		}
 	}
 	return t, nil
-}
-
-// errNPY makes an error about what a file holds match ErrNPY.
-func errNPY(err error) error {
-	if errors.Is(err, npy.ErrFormat) || errors.Is(err, npy.ErrType) || errors.Is(err, npy.ErrDims) {
-		return fmt.Errorf("%w: %w", ErrNPY, err)
-	}
-	return err
 }
 
 // readNew makes an array of what r holds.

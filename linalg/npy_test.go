@@ -62,7 +62,7 @@ func testNPY[T linalg.Element](t *testing.T, s *linalg.Session) {
 		}
 		equal(t, what+": the file", written.Bytes(), file.Bytes())
 
-		columns, err := linalg.TransposeContext(t.Context(), s, m)
+		columns, err := linalg.Transpose(m, linalg.On(s), linalg.WithContext(t.Context()))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,8 +2,6 @@ package linalg
 
 import (
 	"context"
-	"fmt"
-	"slices"
 
 	"gonum.org/v1/gonum/blas"
 
@@ -18,13 +16,10 @@ import (
 
 // An operation is what a call computes: C of A, and of B where there is one. All ways to compute it
 // follow from these methods: at once, by tiles on several devices, in a pipeline through a device
-// smaller than the matrices, and between files. C is computed by regions, from step k to step l-1
-// of the chains at a time; what has no chains has one step.
+// smaller than the matrices, and, in package files, between files. C is computed by regions, from
+// step k to step l-1 of the chains at a time; what has no chains has one step.
 type operation[T Element] interface {
 	operationKernel
-	// shape sets the shape of C, and the steps, of a call whose operands are files. It gives the
-	// shape of the result as NumPy has it.
-	shape(f *outofcore.Files[T]) ([]int, error)
 	// region is what region c of the result needs of operand i, A or B, which are 1 and 2.
 	region(i int, c tiles.Tile, k, l int) tiles.Tile
 	// transposed tells whether operand i lies in memory as the transpose of what region speaks of.
@@ -80,28 +75,8 @@ func (o productKernel) choose(key planKey, info *backend.Info) (*backend.Source,
 	return kernels.MatMul(t, p), grid
 }
 
-func (product[T]) shape(f *outofcore.Files[T]) ([]int, error) {
-	a, b := f.In[0], f.In[1]
-	if len(b.Shape) == 1 { // a column
-		b.Rows, b.Cols = b.Cols, b.Rows
-	}
-	if len(a.Shape) == 0 || len(b.Shape) == 0 || a.Cols != b.Rows {
-		return nil, fmt.Errorf("%w: product of files of shapes %v and %v", ErrShape, a.Shape, b.Shape)
-	}
-	f.Rows, f.Cols, f.Steps = a.Rows, b.Cols, a.Cols
-	if _, err := elements(f.Rows, f.Cols); err != nil {
-		return nil, err
-	}
-	return slices.Concat(a.Shape[:len(a.Shape)-1], b.Shape[1:]), nil
-}
-
 func (product[T]) region(i int, c tiles.Tile, k, l int) tiles.Tile {
-	if i == 1 {
-		c.Col, c.Cols = k, l-k
-	} else {
-		c.Row, c.Rows = k, l-k
-	}
-	return c
+	return outofcore.ProductRegion(i, c, k, l)
 }
 
 func (product[T]) transposed(x *call[T], i int) bool {
@@ -164,18 +139,8 @@ func (transposeKernel) choose(key planKey, info *backend.Info) (*backend.Source,
 	return kernels.Transpose(key.typ, p), kernels.TransposeGrid(p, key.m, key.n)
 }
 
-func (transposition[T]) shape(f *outofcore.Files[T]) ([]int, error) {
-	a, shape := f.In[0], slices.Clone(f.In[0].Shape)
-	if len(shape) == 1 { // a row that stays one
-		a.Rows, a.Cols = a.Cols, a.Rows
-	}
-	f.Rows, f.Cols, f.Steps = a.Cols, a.Rows, 1
-	slices.Reverse(shape)
-	return shape, nil
-}
-
-func (transposition[T]) region(_ int, c tiles.Tile, _, _ int) tiles.Tile {
-	return tiles.Tile{Row: c.Col, Col: c.Row, Rows: c.Cols, Cols: c.Rows}
+func (transposition[T]) region(i int, c tiles.Tile, k, l int) tiles.Tile {
+	return outofcore.TransposeRegion(i, c, k, l)
 }
 
 func (transposition[T]) step(_ *call[T], _ int, c, a, _ *array) error { return c.transpose(a) }
@@ -193,18 +158,9 @@ func (o elementwiseKernel) choose(key planKey, info *backend.Info) (*backend.Sou
 	return src, kernels.MapGrid(info, src.Params, int64(key.m), int64(key.n))
 }
 
-func (o elementwise[T]) shape(f *outofcore.Files[T]) ([]int, error) {
-	a := f.In[0]
-	f.Rows, f.Cols, f.Steps = a.Rows, a.Cols, 1
-	for _, b := range f.In[1:] {
-		if !slices.Equal(a.Shape, b.Shape) {
-			return nil, fmt.Errorf("%w: %s of files of shapes %v and %v", ErrShape, o.row.Name, a.Shape, b.Shape)
-		}
-	}
-	return a.Shape, nil
+func (elementwise[T]) region(i int, c tiles.Tile, k, l int) tiles.Tile {
+	return outofcore.SameRegion(i, c, k, l)
 }
-
-func (elementwise[T]) region(_ int, c tiles.Tile, _, _ int) tiles.Tile { return c }
 
 func (o elementwise[T]) step(x *call[T], _ int, c, a, b *array) error {
 	return o.apply(x.alpha, c, a, b)

@@ -158,7 +158,7 @@ func testQROnDevices[T linalg.Float](t *testing.T, s *linalg.Session) {
 	const m, n = 60, 45
 	a, b := random[T](rng, m, n, 2), random[T](rng, m, 3, 1)
 	old := a.Packed()
-	qr, err := linalg.FactorQRContext(t.Context(), s, a)
+	qr, err := linalg.FactorQR(a, linalg.On(s), linalg.WithContext(t.Context()))
 	noError(t, err)
 	want, tau := a.Packed(), make([]T, n)
 	solve.QRReference(m, n, want.Data, n, tau)

@@ -1,6 +1,7 @@
 package linalg
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -23,20 +24,15 @@ type QR[T Float] struct {
 	scaled Matrix[T] // for solutions
 }
 
-// FactorQR is the QR factorization of A on the default device. A stays as it is; it may have any
+// FactorQR is the QR factorization of A, as [FactorLU] works. A stays as it is; it may have any
 // shape and any rank. NaN and infinities come through as NaN, but for an infinity that has nothing
 // but zeros below it: that stays. What of R is out of range is infinite; solutions do without it.
-func FactorQR[T Float](a Matrix[T]) (*QR[T], error) {
-	return FactorQRContext(context.Background(), nil, a)
-}
-
-// FactorQRContext is FactorQR as [FactorLUContext] is FactorLU.
-func FactorQRContext[T Float](ctx context.Context, s *Session, a Matrix[T]) (*QR[T], error) {
-	s, packed, err := begin(ctx, s, a)
+func FactorQR[T Float](a Matrix[T], opts ...Option) (*QR[T], error) {
+	o, packed, err := begin("FactorQR", a, opts)
 	if err != nil {
 		return nil, err
 	}
-	return factorQR(ctx, s, packed)
+	return factorQR(o.ctx, o.s, packed)
 }
 
 // factorQR overwrites a.
@@ -76,11 +72,9 @@ func (f *QR[T]) R() Matrix[T] {
 
 // Q is the first min(m, n) columns of the factor, which is all of it that R needs. It is packed and
 // new.
-func (f *QR[T]) Q() (Matrix[T], error) { return f.QContext(context.Background()) }
-
-// QContext is Q that returns ctx's error soon after ctx is done.
-func (f *QR[T]) QContext(ctx context.Context) (Matrix[T], error) {
-	if err := context.Cause(ctx); err != nil {
+func (f *QR[T]) Q(opts ...Option) (Matrix[T], error) {
+	o, err := settingsOf("Q", withContext, opts)
+	if err := cmp.Or(err, context.Cause(o.ctx)); err != nil {
 		return Matrix[T]{}, err
 	}
 	m, k := f.packed.Rows, len(f.tau)
@@ -90,24 +84,19 @@ func (f *QR[T]) QContext(ctx context.Context) (Matrix[T], error) {
 	}
 	host.CopyMatrix(m, k, f.packed.Data, f.packed.Stride, q.Data, q.Stride)
 	rows, cols := float64(m), float64(k)
-	err := solver[T](ctx, f.s, cols*cols*(rows-cols/3)).FormQ(m, k, k, q.Data, q.Stride, f.tau)
+	err = solver[T](o.ctx, f.s, cols*cols*(rows-cols/3)).FormQ(m, k, k, q.Data, q.Stride, f.tau)
 	return q, err
 }
 
 // MulQ is op(Q)*B for the whole Q, of m by m, where op(Q) is Q or, with blas.Trans or
 // blas.ConjTrans, its transpose. It is packed and new. The error is ErrShape where B has other rows
 // than A.
-func (f *QR[T]) MulQ(tQ blas.Transpose, b Matrix[T]) (Matrix[T], error) {
-	return f.MulQContext(context.Background(), tQ, b)
-}
-
-// MulQContext is MulQ that returns ctx's error soon after ctx is done.
-func (f *QR[T]) MulQContext(ctx context.Context, tQ blas.Transpose, b Matrix[T]) (Matrix[T], error) {
+func (f *QR[T]) MulQ(tQ blas.Transpose, b Matrix[T], opts ...Option) (Matrix[T], error) {
 	if tQ != blas.NoTrans && tQ != blas.Trans && tQ != blas.ConjTrans {
 		return Matrix[T]{}, fmt.Errorf("%w: op(Q) is %q; blas.NoTrans or blas.Trans are", ErrShape, tQ)
 	}
 	m := f.packed.Rows
-	x, err := rightSide(ctx, f.s, m, f.packed.Cols, b)
+	ctx, x, err := rightSide("QR.MulQ", f.s, m, f.packed.Cols, b, opts)
 	if err != nil || m == 0 || b.Cols == 0 {
 		return x, err
 	}
@@ -126,12 +115,7 @@ func (f *QR[T]) applyQ(ctx context.Context, trans bool, x Matrix[T]) error {
 // ErrShape where A has fewer rows than columns, which [LQ] is for, or B has other rows than A,
 // ErrSingular where there is a 0 on R's diagonal, and ErrOverflow as for [LU.Solve]. Where A has
 // not full rank but for rounding the diagonal has numbers that are small instead: see Cond.
-func (f *QR[T]) Solve(b Matrix[T]) (Matrix[T], error) {
-	return f.SolveContext(context.Background(), b)
-}
-
-// SolveContext is Solve that returns ctx's error soon after ctx is done.
-func (f *QR[T]) SolveContext(ctx context.Context, b Matrix[T]) (Matrix[T], error) {
+func (f *QR[T]) Solve(b Matrix[T], opts ...Option) (Matrix[T], error) {
 	n := f.packed.Cols
 	if f.packed.Rows < n {
 		return Matrix[T]{}, fmt.Errorf("%w: the QR factorization is of %s, which has more columns than rows: "+
@@ -140,7 +124,7 @@ func (f *QR[T]) SolveContext(ctx context.Context, b Matrix[T]) (Matrix[T], error
 	if err := f.nonSingular(); err != nil {
 		return Matrix[T]{}, err
 	}
-	qb, err := rightSide(ctx, f.s, f.packed.Rows, n, b)
+	ctx, qb, err := rightSide("QR.Solve", f.s, f.packed.Rows, n, b, opts)
 	if err != nil {
 		return Matrix[T]{}, err
 	}
@@ -262,18 +246,13 @@ func (f *QR[T]) Cond() (T, error) {
 // orthogonal: the transpose of [QR] of Aᵀ. It is read only, and safe for concurrent use.
 type LQ[T Float] struct{ qr *QR[T] }
 
-// FactorLQ is the LQ factorization of A on the default device, as [FactorQR] is QR.
-func FactorLQ[T Float](a Matrix[T]) (*LQ[T], error) {
-	return FactorLQContext(context.Background(), nil, a)
-}
-
-// FactorLQContext is FactorLQ as [FactorLUContext] is FactorLU.
-func FactorLQContext[T Float](ctx context.Context, s *Session, a Matrix[T]) (*LQ[T], error) {
-	s, c, err := begin(ctx, s, a)
+// FactorLQ is the LQ factorization of A, as [FactorQR] is QR.
+func FactorLQ[T Float](a Matrix[T], opts ...Option) (*LQ[T], error) {
+	o, c, err := begin("FactorLQ", a, opts)
 	if err != nil {
 		return nil, err
 	}
-	qr, err := factorQR(ctx, s, transposeOf(c))
+	qr, err := factorQR(o.ctx, o.s, transposeOf(c))
 	if err != nil {
 		return nil, err
 	}
@@ -293,11 +272,8 @@ func (f *LQ[T]) L() Matrix[T] { return transposeOf(f.qr.R()) }
 
 // Q is the first min(m, n) rows of the factor, which is all of it that L needs. It is packed and
 // new.
-func (f *LQ[T]) Q() (Matrix[T], error) { return f.QContext(context.Background()) }
-
-// QContext is Q that returns ctx's error soon after ctx is done.
-func (f *LQ[T]) QContext(ctx context.Context) (Matrix[T], error) {
-	q, err := f.qr.QContext(ctx)
+func (f *LQ[T]) Q(opts ...Option) (Matrix[T], error) {
+	q, err := f.qr.Q(opts...)
 	if err != nil {
 		return Matrix[T]{}, err
 	}
@@ -308,12 +284,7 @@ func (f *LQ[T]) QContext(ctx context.Context) (Matrix[T], error) {
 // new: Qᵀ times the solution Y of L*Y = B. The error is ErrShape where A has more rows than
 // columns, which [QR] is for, or B has other rows than A, ErrSingular where there is a 0 on L's
 // diagonal, and ErrOverflow as for [LU.Solve].
-func (f *LQ[T]) Solve(b Matrix[T]) (Matrix[T], error) {
-	return f.SolveContext(context.Background(), b)
-}
-
-// SolveContext is Solve that returns ctx's error soon after ctx is done.
-func (f *LQ[T]) SolveContext(ctx context.Context, b Matrix[T]) (Matrix[T], error) {
+func (f *LQ[T]) Solve(b Matrix[T], opts ...Option) (Matrix[T], error) {
 	n, m := f.qr.packed.Rows, f.qr.packed.Cols
 	if m > n {
 		return Matrix[T]{}, fmt.Errorf("%w: the LQ factorization is of %dx%d, which has more rows than columns: "+
@@ -322,7 +293,7 @@ func (f *LQ[T]) SolveContext(ctx context.Context, b Matrix[T]) (Matrix[T], error
 	if err := f.qr.nonSingular(); err != nil {
 		return Matrix[T]{}, err
 	}
-	y, err := rightSide(ctx, f.qr.s, m, n, b)
+	ctx, y, err := rightSide("LQ.Solve", f.qr.s, m, n, b, opts)
 	if err != nil {
 		return Matrix[T]{}, err
 	}
@@ -344,32 +315,31 @@ func (f *LQ[T]) SolveContext(ctx context.Context, b Matrix[T]) (Matrix[T], error
 	return finite(x, b, f.qr.scaled)
 }
 
-// LeastSquares is the X that makes the norm of each column of A*X - B the smallest, on the default
-// device: [QR.Solve], or where A has fewer rows than columns [LQ.Solve], which is exact but for
-// rounding and has the smallest norm. A and B stay as they are.
-func LeastSquares[T Float](a, b Matrix[T]) (Matrix[T], error) {
-	return LeastSquaresContext(context.Background(), nil, a, b)
-}
-
-// LeastSquaresContext is LeastSquares as [FactorLUContext] is FactorLU.
-func LeastSquaresContext[T Float](ctx context.Context, s *Session, a, b Matrix[T]) (Matrix[T], error) {
+// LeastSquares is the X that makes the norm of each column of A*X - B the smallest: [QR.Solve], or
+// where A has fewer rows than columns [LQ.Solve], which is exact but for rounding and has the
+// smallest norm. A and B stay as they are.
+func LeastSquares[T Float](a, b Matrix[T], opts ...Option) (Matrix[T], error) {
+	o, err := settingsOf("LeastSquares", onHost, opts)
+	if err != nil {
+		return Matrix[T]{}, err
+	}
 	if a.Rows != b.Rows {
 		return Matrix[T]{}, fmt.Errorf("%w: least squares of %s and %s, which has other rows", ErrShape, a, b)
 	}
 	long, short, right := float64(max(a.Rows, a.Cols)), float64(min(a.Rows, a.Cols)), float64(b.Cols)
 	factor, solution := short*(long-short/3), right*(2*long-short/2) // multiplications, over short
 	factored := factor / (factor + solution)
-	first, then := stage(ctx, 0, factored), stage(ctx, factored, 1)
+	first, then := WithContext(stage(o.ctx, 0, factored)), WithContext(stage(o.ctx, factored, 1))
 	if a.Rows < a.Cols {
-		f, err := FactorLQContext(first, s, a)
+		f, err := FactorLQ(a, On(o.s), first)
 		if err != nil {
 			return Matrix[T]{}, err
 		}
-		return f.SolveContext(then, b)
+		return f.Solve(b, then)
 	}
-	f, err := FactorQRContext(first, s, a)
+	f, err := FactorQR(a, On(o.s), first)
 	if err != nil {
 		return Matrix[T]{}, err
 	}
-	return f.SolveContext(then, b)
+	return f.Solve(b, then)
 }

@@ -2,7 +2,6 @@ package linalg_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -394,7 +393,7 @@ func TestSeedZeroCopy(t *testing.T) {
 		}
 
 		// The memory is the caller's own again.
-		if c, err := linalg.MatMulContext(context.Background(), s, a, b); err != nil {
+		if c, err := linalg.MatMul(a, b, linalg.On(s)); err != nil {
 			t.Error(err)
 		} else {
 			same(t, "after Free", c, want)

@@ -30,12 +30,12 @@ const EnvMemory = outofcore.EnvMemory
 // of the result, as large as its speed suggests, with the bits that any of them would give alone.
 // A device that fails in the middle leaves its part to the others; see [Session.Devices].
 //
-// Calls from host memory to host memory, such as [MatMulContext], do not use that queue. Each has
-// one of its own while it runs: calls of several goroutines may overlap, and none returns the error
+// Calls from host memory to host memory, such as [MatMul], do not use that queue. Each has one of
+// its own while it runs: calls of several goroutines may overlap, and none returns the error
 // of another. They keep a few queues, and up to 2 MiB of memory with each, for later calls; where
 // matrices go through a device in parts, also three queues and 64 MiB of page-locked memory for
 // each device, which such calls take in turn. A session keeps up to 64 MiB of the device's memory,
-// or an eighth of a GPU's, for what operations on arrays need for themselves ([WithScratch]). Close
+// or an eighth of a GPU's, for what operations on arrays need for themselves. Close
 // releases all that.
 type Session struct {
 	*core
@@ -128,18 +128,16 @@ func (s *Session) Device() *backend.Device { return s.device }
 func (s *Session) Queue() *backend.Queue { return s.queue }
 
 // Wait blocks until everything enqueued is done, and returns what went wrong since the last wait.
-func (s *Session) Wait() error {
-	if err := s.open(); err != nil {
+func (s *Session) Wait(opts ...Option) error {
+	o, err := settingsOf("Session.Wait", withContext, opts)
+	if err := cmp.Or(err, s.open()); err != nil {
 		return err
 	}
-	return s.queue.Wait()
+	if !o.waits {
+		return s.queue.Wait()
+	}
+	return s.orAbandon(o.ctx, s.queue.Wait)
 }
-
-// WaitContext is Wait that ends with ctx's error when ctx ends before the device is done. What runs
-// there cannot be stopped, and may run for ever: the session is given up. Its calls are
-// backend.ErrDeviceLost from then on, Close returns at once, and what the session had on the device
-// stays there until the process ends. Other sessions go on.
-func (s *Session) WaitContext(ctx context.Context) error { return s.orAbandon(ctx, s.Wait) }
 
 // orAbandon is f, which waits for the device, or gives the device up at the end of ctx.
 func (s *Session) orAbandon(ctx context.Context, f func() error) error {
@@ -261,22 +259,14 @@ func (s *Session) Compile(text, name string) (*backend.Kernel, error) {
 
 // CompileSource is Compile with all that a Source can hold: macros, a file name for messages, a Go
 // implementation for the cpu device.
-func (s *Session) CompileSource(src *backend.Source) (*backend.Kernel, error) {
-	if err := s.open(); err != nil {
-		return nil, err
-	}
-	return s.compile(src, s.checked.Load())
-}
-
-// CompileSourceContext is CompileSource that ends with ctx's error when ctx ends before the
-// compiler is done, and gives the session up then as [Session.WaitContext] does.
-func (s *Session) CompileSourceContext(ctx context.Context, src *backend.Source) (*backend.Kernel, error) {
-	if err := context.Cause(ctx); err != nil {
+func (s *Session) CompileSource(src *backend.Source, opts ...Option) (*backend.Kernel, error) {
+	o, err := settingsOf("Session.CompileSource", withContext, opts)
+	if err := cmp.Or(err, s.open(), context.Cause(o.ctx)); err != nil {
 		return nil, err
 	}
 	var k *backend.Kernel
-	err := s.orAbandon(ctx, func() (err error) {
-		k, err = s.CompileSource(src)
+	err = s.orAbandon(o.ctx, func() (err error) {
+		k, err = s.compile(src, s.checked.Load())
 		return err
 	})
 	if err != nil {
@@ -285,10 +275,8 @@ func (s *Session) CompileSourceContext(ctx context.Context, src *backend.Source)
 	return k, nil
 }
 
-// Kernel is src compiled, once in a session, for sources that are launched again and again. The
-// kernel is the session's and must not be released. It is an error that matches backend.ErrBuild
-// where the text of src was made from other Go than the program has.
-func (s *Session) Kernel(src *backend.Source) (*backend.Kernel, error) {
+// kernelOf is src compiled, once in a session.
+func (s *Session) kernelOf(src *backend.Source) (*backend.Kernel, error) {
 	if err := fresh(src); err != nil { // a variable that it uses may have changed since the last launch
 		return nil, err
 	}
@@ -303,7 +291,9 @@ func (s *Session) Kernel(src *backend.Source) (*backend.Kernel, error) {
 //     host's);
 //   - a slice of int32, uint32, int64, uint64, float32, float64 or byte, or a [Matrix], in host
 //     memory. It is copied to the device before and back after the launch, or used in place where
-//     the device shares the host's memory. Slices may be the same, but must not overlap otherwise.
+//     the device shares the host's memory. Slices may be the same, but must not overlap otherwise;
+//   - [WithContext]: Launch waits for the kernel then, and where ctx ends before, host memory among
+//     the arguments belongs to the kernel: it may still be written.
 //
 // With host memory among the arguments Launch blocks until the kernel is done; otherwise it may
 // return before. A wrong number of arguments, or a wrong kind or width of one or of its elements,
@@ -315,6 +305,9 @@ func (s *Session) Launch(k *backend.Kernel, g backend.Grid, args ...any) (err er
 	}
 	if k == nil {
 		return fmt.Errorf("linalg: %w: the kernel is nil", backend.ErrLaunch)
+	}
+	if i := slices.IndexFunc(args, isOption); i >= 0 {
+		return s.launchUntil(args[i].(Option), k, g, slices.Delete(slices.Clone(args), i, i+1))
 	}
 	var l launch
 	defer func() {
@@ -336,10 +329,26 @@ func (s *Session) Launch(k *backend.Kernel, g backend.Grid, args ...any) (err er
 		}
 		list = append(list, arg)
 	}
-	if err := s.LaunchArgs(k, g, list); err != nil {
+	if err := s.launchArgs(k, g, list); err != nil {
 		return err
 	}
 	return l.finish(s)
+}
+
+func isOption(arg any) bool { _, is := arg.(Option); return is }
+
+// launchUntil is Launch that waits for the kernel, or gives the device up.
+func (s *Session) launchUntil(o Option, k *backend.Kernel, g backend.Grid, args []any) error {
+	x, err := settingsOf("Session.Launch", withContext, []Option{o})
+	if err := cmp.Or(err, context.Cause(x.ctx)); err != nil {
+		return err
+	}
+	return s.orAbandon(x.ctx, func() error {
+		if err := s.Launch(k, g, args...); err != nil {
+			return err
+		}
+		return s.Wait()
+	})
 }
 
 // argumentName is argument i of kernel k in messages, with its name where the kernel tells it.
@@ -349,21 +358,6 @@ func argumentName(k *backend.Kernel, i int) string {
 		name = " (" + params[i].Name + ")"
 	}
 	return fmt.Sprintf("argument %d%s of kernel %s", i, name, k.Name())
-}
-
-// LaunchContext is Launch that waits for the kernel, and gives the session up as WaitContext does
-// when ctx ends before. Host memory among the arguments belongs to the kernel then: it may still be
-// written.
-func (s *Session) LaunchContext(ctx context.Context, k *backend.Kernel, g backend.Grid, args ...any) error {
-	if err := context.Cause(ctx); err != nil {
-		return err
-	}
-	return s.orAbandon(ctx, func() error {
-		if err := s.Launch(k, g, args...); err != nil {
-			return err
-		}
-		return s.Wait()
-	})
 }
 
 // launch holds the host memory among the arguments of one launch.
@@ -378,9 +372,7 @@ type hostArg struct {
 }
 
 // arrayArg is what every *Array[T] is.
-type arrayArg interface {
-	launchArg(*Session) (backend.Arg, error)
-}
+type arrayArg interface{ untyped() *array }
 
 // matrixArg is what every Matrix[T] is.
 type matrixArg interface {
@@ -395,7 +387,7 @@ func (l *launch) arg(s *Session, a any, readOnly bool) (backend.Arg, error) {
 	case backend.Arg:
 		return a, nil
 	case arrayArg:
-		return a.launchArg(s)
+		return a.untyped().arg(s)
 	case *backend.Buffer:
 		return backend.Buf(a), nil
 	case int32:
@@ -494,6 +486,14 @@ func (l *launch) free() (err error) {
 var defaultSession struct {
 	sync.Mutex // while one is opened
 	s          atomic.Pointer[Session]
+}
+
+// orDefault is s, or where that is nil the default session.
+func orDefault(s *Session) (*Session, error) {
+	if s != nil {
+		return s, nil
+	}
+	return Default()
 }
 
 // Default is the session that MatMul, Transpose, Add and Scale use. It is opened at the first call,

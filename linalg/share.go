@@ -41,14 +41,6 @@ func (s *Session) devices() []*Session { return append([]*Session{s}, s.others..
 // out by itself. They end with the session.
 func (s *Session) Sessions() []*Session { return s.devices() }
 
-// Budget is how many bytes of the device's memory calls on host matrices use at a time, as
-// [EnvMemory] says.
-func (s *Session) Budget() int64 { return s.sharer.Budget() }
-
-// Account notes for [Session.Devices] what the session's first device has done of work that a
-// program shares out: elements, and why it failed, or nil.
-func (s *Session) Account(elements int, err error) { s.sharer.Account(elements, err) }
-
 // shares tells whether x is cut into tiles of C: by several devices, which share them, and on a
 // device that the matrices are copied to, where copies and work go on at the same time, and which
 // may be smaller than the matrices. What is small is not, nor are many products that fit.

@@ -102,7 +102,7 @@ func TestSharedType(t *testing.T) {
 	}
 	last, n := 0.0, linalg.NewMatrix[float64](64, 64, nil)
 	ctx := linalg.WithProgress(t.Context(), func(part float64) { last = part })
-	if _, err := linalg.MatMulContext(ctx, s, n, n); err != nil || last != 1 {
+	if _, err := linalg.MatMul(n, n, linalg.On(s), linalg.WithContext(ctx)); err != nil || last != 1 {
 		t.Errorf("%v, the last progress is %v", err, last)
 	}
 	if err := s.Close(); err != nil {
@@ -133,27 +133,31 @@ func testShared[T linalg.Element](t *testing.T, s *linalg.Session) {
 			what := fmt.Sprintf("%s alpha %v beta %v", x, alpha, beta)
 			got := c
 			got.Data = slices.Clone(c.Data)
-			if err := linalg.GemmBatchedContext(ctx, s, x.count, alpha, x.tA, a, x.tB, b, beta, got); err != nil {
+			if err := linalg.Gemm(alpha, x.tA, a, x.tB, b, beta, got, linalg.Batch(x.count), linalg.On(s),
+				linalg.WithContext(ctx)); err != nil {
 				t.Fatal(what, err)
 			}
 			same(t, what, got, batchReference(x, alpha, a, b, beta, c))
 			guarded(t, what, got)
 		}
-		if x.count != 1 || x.tA != 'N' || x.tB != 'N' {
+		if x.tA != 'N' || x.tB != 'N' || a.Rows*x.k == 0 || c.Rows*x.n == 0 {
 			continue
 		}
 		special(a.Row(0), c.Row(0)[:min(x.n, 3)])
 		for _, negate := range []bool{false, true} {
 			what := fmt.Sprintf("%s, chain, negated %v", x, negate)
-			got, want, update := c, c.Packed(), linalg.AddMulContext[T]
+			got, want, update := c, c.Packed(), linalg.AddMul[T]
 			got.Data = slices.Clone(c.Data)
 			if negate {
-				update = linalg.SubMulContext[T]
+				update = linalg.SubMul[T]
 			}
-			if err := update(ctx, s, a, b, got); err != nil {
+			if err := update(a, b, got, linalg.On(s), linalg.WithContext(ctx), linalg.Batch(x.count)); err != nil {
 				t.Fatal(what, err)
 			}
-			host.AddMulReference(negate, x.m, x.n, x.k, a.Data, a.Stride, b.Data, b.Stride, want.Data, want.Stride)
+			for z := range x.count {
+				a, b, c := part(a, z, x.count, x.sharedA), part(b, z, x.count, x.sharedB), part(want, z, x.count, false)
+				host.AddMulReference(negate, x.m, x.n, x.k, a.Data, a.Stride, b.Data, b.Stride, c.Data, c.Stride)
+			}
 			same(t, what, got, want)
 		}
 	}
@@ -165,14 +169,14 @@ func testShared[T linalg.Element](t *testing.T, s *linalg.Session) {
 	defer alone.Close()
 	for _, op := range kernels.Elementwises() {
 		in := []linalg.Matrix[T]{a, b}[:op.Inputs]
-		got, err1 := linalg.ElementwiseContext(ctx, s, op, T(0)-3, in...)
-		want, err2 := linalg.ElementwiseContext(ctx, alone, op, T(0)-3, in...)
+		got, err1 := linalg.Elementwise(op, T(0)-3, in, linalg.On(s), linalg.WithContext(ctx))
+		want, err2 := linalg.Elementwise(op, T(0)-3, in, linalg.On(alone), linalg.WithContext(ctx))
 		if err := errors.Join(err1, err2); err != nil {
 			t.Fatal(err)
 		}
 		same(t, op.Name, got, want)
 	}
-	transposed, err := linalg.TransposeContext(ctx, s, a)
+	transposed, err := linalg.Transpose(a, linalg.On(s), linalg.WithContext(ctx))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +209,7 @@ func TestMemoryLimit(t *testing.T) {
 			}
 			return c.Run()
 		})
-		got, err := linalg.MatMulContext(context.Background(), s, a, b)
+		got, err := linalg.MatMul(a, b, linalg.On(s))
 		restore()
 		if limit < 32 {
 			if !errors.Is(err, backend.ErrOutOfMemory) || !strings.Contains(err.Error(), linalg.EnvMemory) {
@@ -232,33 +236,36 @@ func TestMemoryLimit(t *testing.T) {
 // sharedCalls are calls on host matrices that devices share. Each gives its result.
 var sharedCalls = map[string]func(ctx context.Context, s *linalg.Session) (linalg.Matrix[float32], error){
 	"product": func(ctx context.Context, s *linalg.Session) (linalg.Matrix[float32], error) {
-		return linalg.MatMulContext(ctx, s, sequence(30, 12, 1), sequence(12, 20, 0))
+		return linalg.MatMul(sequence(30, 12, 1), sequence(12, 20, 0), linalg.On(s), linalg.WithContext(ctx))
 	},
 	"update": func(ctx context.Context, s *linalg.Session) (linalg.Matrix[float32], error) {
 		c := sequence(30, 20, 2)
-		err := linalg.GemmContext(ctx, s, 3, 'T', sequence(12, 30, 1), 'T', sequence(20, 12, 0), 2, c)
+		err := linalg.Gemm(3, 'T', sequence(12, 30, 1), 'T', sequence(20, 12, 0), 2, c, linalg.On(s),
+			linalg.WithContext(ctx))
 		return c, err
 	},
 	"chain": func(ctx context.Context, s *linalg.Session) (linalg.Matrix[float32], error) {
 		c := sequence(30, 20, 2)
-		err := linalg.SubMulContext(ctx, s, sequence(30, 12, 1), sequence(12, 20, 0), c)
+		err := linalg.SubMul(sequence(30, 12, 1), sequence(12, 20, 0), c, linalg.On(s), linalg.WithContext(ctx))
 		return c, err
 	},
 	"batch": func(ctx context.Context, s *linalg.Session) (linalg.Matrix[float32], error) {
 		c := sequence(60, 4, 2)
-		err := linalg.GemmBatchedContext(ctx, s, 20, 1, 'N', sequence(60, 5, 1), 'N', sequence(100, 4, 0), 2, c)
+		err := linalg.Gemm(1, 'N', sequence(60, 5, 1), 'N', sequence(100, 4, 0), 2, c, linalg.Batch(20), linalg.On(s),
+			linalg.WithContext(ctx))
 		return c, err
 	},
 	"beta": func(ctx context.Context, s *linalg.Session) (linalg.Matrix[float32], error) {
 		c := sequence(30, 20, 2)
-		err := linalg.GemmContext(ctx, s, 0, 'N', sequence(30, 3, 1), 'N', sequence(3, 20, 0), 2, c)
+		err := linalg.Gemm(0, 'N', sequence(30, 3, 1), 'N', sequence(3, 20, 0), 2, c, linalg.On(s),
+			linalg.WithContext(ctx))
 		return c, err
 	},
 	"sum": func(ctx context.Context, s *linalg.Session) (linalg.Matrix[float32], error) {
-		return linalg.AddContext(ctx, s, sequence(30, 20, 1), sequence(30, 20, 0))
+		return linalg.Add(sequence(30, 20, 1), sequence(30, 20, 0), linalg.On(s), linalg.WithContext(ctx))
 	},
 	"transpose": func(ctx context.Context, s *linalg.Session) (linalg.Matrix[float32], error) {
-		return linalg.TransposeContext(ctx, s, sequence(30, 20, 1))
+		return linalg.Transpose(sequence(30, 20, 1), linalg.On(s), linalg.WithContext(ctx))
 	},
 }
 

@@ -85,11 +85,9 @@ func (p *spares) close() error {
 	return freeAll(old)
 }
 
-// WithScratch calls f with a packed rows by cols array of any values, which ends with f: what an
-// operation of several launches needs for itself. f enqueues its commands on the session's queue.
-// The session keeps the memory for later operations, up to 64 MiB of it, or an eighth of a GPU's.
-func WithScratch[T any](s *Session, rows, cols int, f func(x *Array[T]) error) error {
-	size, err := arraySize(s, rows, cols, reflect.TypeFor[T]())
+// withScratch makes x a packed array of spare memory, which ends with f.
+func (s *Session) withScratch(rows, cols int, elem reflect.Type, x *array, f func() error) error {
+	size, err := arraySize(s, rows, cols, elem)
 	if err != nil {
 		return err
 	}
@@ -97,9 +95,8 @@ func WithScratch[T any](s *Session, rows, cols int, f func(x *Array[T]) error) e
 	if err != nil {
 		return err
 	}
-	err = f(&Array[T]{array{
-		s: s, buf: buf, rows: rows, cols: cols, stride: cols, view: true, elem: reflect.TypeFor[T](),
-	}})
+	*x = array{s: s, buf: buf, rows: rows, cols: cols, stride: cols, view: true, elem: elem}
+	err = f()
 	return cmp.Or(err, s.spares.give(buf))
 }
 

@@ -1,7 +1,6 @@
 package linalg
 
 import (
-	"context"
 	"fmt"
 	"math"
 
@@ -18,19 +17,13 @@ type SVD[T Float] struct {
 	u, vt  Matrix[T]
 }
 
-// FactorSVD is the singular value decomposition of A on the default device. A stays as it is; it
-// may have any shape. Where it has NaN or infinities, all results are NaN. The error is
-// ErrNotConverged where the iteration does not end, which no finite matrix is known for. A value
-// beyond the type is +Inf.
-func FactorSVD[T Float](a Matrix[T]) (*SVD[T], error) {
-	return FactorSVDContext(context.Background(), nil, a)
-}
-
-// FactorSVDContext is FactorSVD as [FactorLUContext] is FactorLU.
-func FactorSVDContext[T Float](ctx context.Context, s *Session, a Matrix[T]) (*SVD[T], error) {
+// FactorSVD is the singular value decomposition of A. A stays as it is; it may have any shape.
+// Where it has NaN or infinities, all results are NaN. The error is ErrNotConverged where the
+// iteration does not end, which no finite matrix is known for. A value beyond the type is +Inf.
+func FactorSVD[T Float](a Matrix[T], opts ...Option) (*SVD[T], error) {
 	m, n, k := a.Rows, a.Cols, min(a.Rows, a.Cols)
 	u, vt := NewMatrix[float64](m, k, nil), NewMatrix[float64](k, n, nil)
-	values, err := svd(ctx, s, a, 4,
+	values, err := svd("FactorSVD", a, opts, 4,
 		solve.SingularVectors{U: u.Data, Cols: k, LdU: max(k, 1), VT: vt.Data, Rows: k, LdVT: max(n, 1)})
 	if err != nil {
 		return nil, err
@@ -40,27 +33,22 @@ func FactorSVDContext[T Float](ctx context.Context, s *Session, a Matrix[T]) (*S
 
 // SingularValues is the singular values of [FactorSVD] alone, with the same bits, in descending
 // order, in less time.
-func SingularValues[T Float](a Matrix[T]) ([]T, error) {
-	return SingularValuesContext(context.Background(), nil, a)
-}
-
-// SingularValuesContext is SingularValues as [FactorLUContext] is FactorLU.
-func SingularValuesContext[T Float](ctx context.Context, s *Session, a Matrix[T]) ([]T, error) {
-	return svd(ctx, s, a, 4.0/3, solve.SingularVectors{})
+func SingularValues[T Float](a Matrix[T], opts ...Option) ([]T, error) {
+	return svd("SingularValues", a, opts, 4.0/3, solve.SingularVectors{})
 }
 
 // svd is the singular values of A, and makes v its vectors. work is the multiplications as times
 // the square of the smaller dimension and the larger one.
-func svd[T Float](ctx context.Context, s *Session, a Matrix[T], work float64, v solve.SingularVectors) ([]T, error) {
-	s, c, err := begin(ctx, s, a)
+func svd[T Float](op string, a Matrix[T], opts []Option, work float64, v solve.SingularVectors) ([]T, error) {
+	o, c, err := begin(op, a, opts)
 	if err != nil {
 		return nil, err
 	}
 	m, n, k := a.Rows, a.Cols, min(a.Rows, a.Cols)
 	values, small, large := make([]float64, k), float64(k), float64(max(m, n))
-	_, err = solve.SVD(solver[float64](ctx, s, work*small*small*large), m, n, converted[float64](c).Data, max(n, 1),
+	_, err = solve.SVD(solver[float64](o.ctx, o.s, work*small*small*large), m, n, converted[float64](c).Data, max(n, 1),
 		values, v)
-	if err := ended(ctx, err); err != nil {
+	if err := ended(o.ctx, err); err != nil {
 		return nil, factorError(err, "singular values", a)
 	}
 	rounded := make([]T, k)

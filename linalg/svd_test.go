@@ -63,7 +63,7 @@ func TestSVDOnDevices(t *testing.T) {
 	defer linalg.FactorOnDevice()()
 	eachBackend(t, func(t *testing.T, s *linalg.Session) {
 		for i, a := range matrices {
-			got, err := linalg.FactorSVDContext(t.Context(), s, a)
+			got, err := linalg.FactorSVD(a, linalg.On(s), linalg.WithContext(t.Context()))
 			noError(t, err)
 			if !slices.Equal(got.Values(), want[i].Values()) {
 				t.Errorf("singular values of %s: %v, want %v", a, got.Values(), want[i].Values())
@@ -91,9 +91,9 @@ func testSingularValues[T linalg.Float](t *testing.T) {
 			list = append(list, a, a.Slice(0, 40, 0, 20), a.Slice(0, 20, 0, 40), a.Slice(0, 36, 0, 40))
 		}
 		for _, a := range list {
-			f, err := linalg.FactorSVDContext(t.Context(), s, a)
+			f, err := linalg.FactorSVD(a, linalg.On(s), linalg.WithContext(t.Context()))
 			noError(t, err)
-			got, err := linalg.SingularValuesContext(t.Context(), s, a)
+			got, err := linalg.SingularValues(a, linalg.On(s), linalg.WithContext(t.Context()))
 			noError(t, err)
 			same(t, "singular values", linalg.NewMatrix(1, len(got), got), linalg.NewMatrix(1, len(got), f.Values()))
 		}
@@ -114,7 +114,7 @@ func testSVDOfFarNumbers[T linalg.Float](t *testing.T) {
 			linalg.NewMatrix(3, 3, []T{1, 0, 1e-8, 0, 1e-8, 0, 0, 1e-16, 1e-8}),
 			linalg.NewMatrix(3, 4, []T{1e9, 1, 0, 0, 1e9, 0, 1, 0, 1e9, 0, 0, 1}),
 		} {
-			f, err := linalg.FactorSVDContext(t.Context(), s, a)
+			f, err := linalg.FactorSVD(a, linalg.On(s), linalg.WithContext(t.Context()))
 			noError(t, err)
 			if v := f.Values(); !(v[0] > 0.9 && v[2] >= 0) {
 				t.Errorf("singular values of %v: %v", a.Data, v)

@@ -51,7 +51,7 @@ func TestTunedParametersThatDoNotCompile(t *testing.T) {
 		m.Set(i, i, 3)
 	}
 	for range 2 {
-		c, err := MatMulContext(t.Context(), s, m, m)
+		c, err := MatMul(m, m, On(s), WithContext(t.Context()))
 		if err != nil {
 			t.Fatal(err)
 		}

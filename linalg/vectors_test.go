@@ -50,7 +50,8 @@ func testGemmOfVectors[T linalg.Element](t *testing.T, s *linalg.Session) {
 					t.Fatal(what, err)
 				}
 				same(t, what+" in a frame", download(t, dc), want)
-				if err := linalg.GemmContext(t.Context(), s, alpha, tA, a, tB, b, beta, c); err != nil {
+				if err := linalg.Gemm(alpha, tA, a, tB, b, beta, c, linalg.On(s),
+					linalg.WithContext(t.Context())); err != nil {
 					t.Fatal(what, err)
 				}
 				same(t, what+" on the host", c, want)

@@ -10,7 +10,9 @@ import (
 
 // MatMul is the product of the matrices a and b: [linalg.Array.Mul].
 func MatMul[T array.Element](a, b *Array[T]) *Array[T] {
-	return pair(a, b, func(m, _, _, q int) (int, int) { return m, q }, (*Array[T]).Mul)
+	return pair(a, b, func(m, _, _, q int) (int, int) { return m, q }, func(c, a, b *Array[T]) error {
+		return c.Mul(a, b)
+	})
 }
 
 // TMatMul is MatMul(T(a), b), without a copy of a where the device needs none.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/tandem-gpu/tandem/array"
+	"github.com/tandem-gpu/tandem/internal/inside"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -46,14 +47,14 @@ const self = "github.com/tandem-gpu/tandem/array/np."
 func failed[R any](err error) *Array[R] {
 	var before *located
 	if errors.As(err, &before) {
-		return linalg.Failed[R](err)
+		return inside.Failed[R](err)
 	}
 	pc := make([]uintptr, 16)
 	frames := runtime.CallersFrames(pc[:runtime.Callers(2, pc)])
 	for {
 		f, more := frames.Next()
 		if !strings.HasPrefix(f.Function, self) || !more {
-			return linalg.Failed[R](&located{fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line), err})
+			return inside.Failed[R](&located{fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line), err})
 		}
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/tandem-gpu/tandem/array/np"
 	"github.com/tandem-gpu/tandem/backend/backendtest"
 	_ "github.com/tandem-gpu/tandem/backend/cudasim"
+	"github.com/tandem-gpu/tandem/internal/inside"
 	"github.com/tandem-gpu/tandem/internal/racetest"
 	"github.com/tandem-gpu/tandem/linalg"
 )
@@ -289,7 +290,7 @@ func TestBadInput(t *testing.T) {
 	if err := largest.Session().Close(); err != largest.Err() {
 		t.Errorf("closing what a failed array has: %v", err)
 	}
-	if err := linalg.Failed[float32](nil).Err(); err == nil {
+	if err := inside.Failed[float32](nil).Err(); err == nil {
 		t.Error("Failed without an error has none")
 	}
 }

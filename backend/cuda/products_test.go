@@ -51,9 +51,10 @@ func TestProductsByMatrixUnits(t *testing.T) {
 				}
 			}
 			want := linalg.NewMatrix[float64](n[0], n[2], nil)
-			ok(linalg.GemmContext(t.Context(), cpu, -3, blas.NoTrans, a, blas.NoTrans, b, 0, want))
+			ok(linalg.Gemm(-3, blas.NoTrans, a, blas.NoTrans, b, 0, want, linalg.On(cpu),
+				linalg.WithContext(t.Context())))
 			got := linalg.NewMatrix[float64](n[0], n[2], nil)
-			ok(linalg.GemmContext(t.Context(), s, -3, blas.NoTrans, a, blas.NoTrans, b, 0, got))
+			ok(linalg.Gemm(-3, blas.NoTrans, a, blas.NoTrans, b, 0, got, linalg.On(s), linalg.WithContext(t.Context())))
 			for i := range want.Data {
 				if math.Float64bits(got.Data[i]) != math.Float64bits(want.Data[i]) {
 					t.Fatalf("sm_%d, %v: element %d is %v, want %v", arch, n, i, got.Data[i], want.Data[i])
@@ -125,11 +126,11 @@ func testIntegers[E int8 | uint8](t *testing.T, s *linalg.Session, shape [3]int)
 				wide[i*c.Stride+j] = sum
 			}
 		}
-		err := linalg.GemmInt8Context(t.Context(), s, blas.NoTrans, a, blas.Trans, b, beta, c)
+		err := linalg.GemmInt8(blas.NoTrans, a, blas.Trans, b, beta, c, linalg.On(s), linalg.WithContext(t.Context()))
 		if err != nil || !slices.Equal(c.Data, want) {
 			t.Fatalf("%T, %v, beta %d: wrong, or %v", E(0), shape, beta, err)
 		}
-		err = linalg.GemmContext(t.Context(), s, -3, blas.Trans, x, blas.NoTrans, y, beta, z)
+		err = linalg.Gemm(-3, blas.Trans, x, blas.NoTrans, y, beta, z, linalg.On(s), linalg.WithContext(t.Context()))
 		if err != nil || !slices.Equal(z.Data, wide) {
 			t.Fatalf("int32, %v, beta %d: wrong, or %v", shape, beta, err)
 		}

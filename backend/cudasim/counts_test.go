@@ -90,17 +90,17 @@ func TestCosts(t *testing.T) {
 		{
 			"LU",
 			cost{launches: 159, waits: 7, allocs: 3, copies: 3, up: n * n * 8, down: n*n*8 + 4*n + 4},
-			func() error { _, err := linalg.FactorLUContext(bg, s, large); return err },
+			func() error { _, err := linalg.FactorLU(large, linalg.On(s), linalg.WithContext(bg)); return err },
 		},
 		{
 			"Cholesky",
 			cost{launches: 99, waits: 7, allocs: 3, copies: 3, up: n * n * 8, down: n*n*8 + 4},
-			func() error { _, err := linalg.FactorCholeskyContext(bg, s, large); return err },
+			func() error { _, err := linalg.FactorCholesky(large, linalg.On(s), linalg.WithContext(bg)); return err },
 		},
 		{
 			"QR", // for each panel but the last a block goes up, of the rows that are left and 32 more
 			cost{launches: 246, waits: 68, allocs: 2, copies: 64, up: n*n*8 + 31*(544+32)*32*8, down: n * n * 8},
-			func() (err error) { qr, err = linalg.FactorQRContext(bg, s, large); return err },
+			func() (err error) { qr, err = linalg.FactorQR(large, linalg.On(s), linalg.WithContext(bg)); return err },
 		},
 		{
 			"Q of QR", // the unit matrix meets the blocks of all panels
@@ -115,12 +115,12 @@ func TestCosts(t *testing.T) {
 		{
 			"MatMul of the host",
 			cost{launches: 1, waits: 1, copies: 2, up: 2 * few * few * 8, down: few * few * 8},
-			func() error { _, err := linalg.MatMulContext(bg, s, small, small); return err },
+			func() error { _, err := linalg.MatMul(small, small, linalg.On(s), linalg.WithContext(bg)); return err },
 		},
 		{
 			"Transpose of the host",
 			cost{launches: 1, waits: 1, copies: 2, up: few * few * 8, down: few * few * 8},
-			func() error { _, err := linalg.TransposeContext(bg, s, small); return err },
+			func() error { _, err := linalg.Transpose(small, linalg.On(s), linalg.WithContext(bg)); return err },
 		},
 		{"Mul", cost{launches: 1}, func() error { return z.Mul(x, y) }},
 		{"Transpose", cost{launches: 1}, func() error { return z.Transpose(x) }},

@@ -70,7 +70,7 @@ func testBytes[E int8 | uint8](t *testing.T, s *linalg.Session) {
 	}
 	want := slices.Clone(c.Data)
 	host.GemmBytesReference(false, false, m, n, k, a.Data, a.Stride, b.Data, b.Stride, true, want, c.Stride)
-	ok(t, linalg.GemmInt8Context(t.Context(), s, blas.NoTrans, a, blas.NoTrans, b, 1, c))
+	ok(t, linalg.GemmInt8(blas.NoTrans, a, blas.NoTrans, b, 1, c, linalg.On(s), linalg.WithContext(t.Context())))
 	if !slices.Equal(c.Data, want) {
 		t.Errorf("%T by int8: wrong", E(0))
 	}
@@ -97,8 +97,10 @@ func testProduct[T float32 | float64, W uint32 | uint64](t *testing.T, cpu, s *l
 	a, b, want := random(m, k), random(k, n), random(m, n)
 	got := linalg.NewMatrix(m, n, slices.Clone(want.Data))
 	for _, beta := range []T{2, 0} {
-		ok(t, linalg.GemmContext(t.Context(), cpu, -3, blas.NoTrans, a, blas.NoTrans, b, beta, want))
-		ok(t, linalg.GemmContext(t.Context(), s, -3, blas.NoTrans, a, blas.NoTrans, b, beta, got))
+		ok(t, linalg.Gemm(-3, blas.NoTrans, a, blas.NoTrans, b, beta, want, linalg.On(cpu),
+			linalg.WithContext(t.Context())))
+		ok(t, linalg.Gemm(-3, blas.NoTrans, a, blas.NoTrans, b, beta, got, linalg.On(s),
+			linalg.WithContext(t.Context())))
 		for i := range want.Data {
 			if bits(got.Data[i]) != bits(want.Data[i]) {
 				t.Fatalf("%dx%dx%d, beta %v: element %d is %v, want %v", m, n, k, beta, i, got.Data[i], want.Data[i])

@@ -333,7 +333,7 @@ func crossover[T linalg.Element](r *run, until time.Time) error {
 			p := measure.RandomProduct[T](n, n, n)
 			a, b, c := linalg.NewMatrix(n, n, p.A), linalg.NewMatrix(n, n, p.B), linalg.NewMatrix(n, n, p.C)
 			device = func() error {
-				err := linalg.GemmContext(context.Background(), r.s, 1, blas.NoTrans, a, blas.NoTrans, b, 0, c)
+				err := linalg.Gemm(1, blas.NoTrans, a, blas.NoTrans, b, 0, c, linalg.On(r.s))
 				return cmp.Or(err, r.ctx.Err())
 			}
 			return device, func() error {

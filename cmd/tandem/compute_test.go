@@ -18,6 +18,7 @@ import (
 	"github.com/tandem-gpu/tandem/internal/racetest"
 	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/linalg"
+	npyfiles "github.com/tandem-gpu/tandem/linalg/files"
 )
 
 // kinds of values, each with what it is made of.
@@ -207,14 +208,14 @@ func TestMatMulHalf(t *testing.T) {
 		half := write(t, at("half.npy"), encode(l, h))
 		for _, args := range [][]string{{"matmul", half, half}, {"matmul", half, single}, {"matmul", single, half}} {
 			for _, memory := range []string{"", "1500"} {
-				t.Setenv(linalg.EnvHostMemory, memory)
+				t.Setenv(npyfiles.EnvHostMemory, memory)
 				if must(t, append(args, "-o", at("c.npy"))...); read(t, at("c.npy")) != want {
 					t.Errorf("%s, %v with memory %q: another product", l.name, args, memory)
 				}
 			}
 		}
 	}
-	t.Setenv(linalg.EnvHostMemory, "")
+	t.Setenv(npyfiles.EnvHostMemory, "")
 	fails(t, at("."), exitError, "astype", "transpose", at("half.npy"), "-o", at("d.npy"))
 }
 
@@ -272,7 +273,7 @@ func elementwise[T linalg.Element](t *testing.T) {
 				pa, pb := write(t, at("a.npy"), encode(l, a)), write(t, at("b.npy"), encode(l, b))
 				for _, op := range kernels.Elementwises() {
 					in := []linalg.Matrix[T]{a, b}[:op.Inputs]
-					want, err := linalg.ElementwiseContext(t.Context(), nil, op, -3, in...)
+					want, err := linalg.Elementwise(op, -3, in, linalg.WithContext(t.Context()))
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -351,10 +352,10 @@ func TestInParts(t *testing.T) {
 	} {
 		args = append(args, "--json", "-o")
 		must(t, append(args, at("whole.npy"))...)
-		t.Setenv(linalg.EnvHostMemory, "1500")
+		t.Setenv(npyfiles.EnvHostMemory, "1500")
 		var r record
 		text := must(t, append(args, at("parts.npy"))...)
-		t.Setenv(linalg.EnvHostMemory, "")
+		t.Setenv(npyfiles.EnvHostMemory, "")
 		if read(t, at("parts.npy")) != read(t, at("whole.npy")) {
 			t.Errorf("%v: the files differ", args)
 		}
@@ -365,7 +366,7 @@ func TestInParts(t *testing.T) {
 	}
 	must(t, "matmul", a, b, "-o", at("c.npy"))
 	want := read(t, at("c.npy"))
-	t.Setenv(linalg.EnvHostMemory, "1500")
+	t.Setenv(npyfiles.EnvHostMemory, "1500")
 	if text := must(t, "matmul", a, b, "-o", b); read(t, b) != want || !strings.Contains(text, "from file to file") {
 		t.Errorf("over its own input it prints\n%s", text)
 	}
@@ -373,10 +374,10 @@ func TestInParts(t *testing.T) {
 	fails(t, dir, exitError, "directory", "transpose", a, "-o", filepath.Join(dir, "nowhere", "d.npy"))
 	write(t, at("short.npy"), []byte(read(t, a))[:5000])
 	fails(t, dir, exitError, "truncated", "transpose", at("short.npy"), "-o", at("d.npy"))
-	t.Setenv(linalg.EnvHostMemory, "10")
-	fails(t, dir, exitError, linalg.EnvHostMemory, "transpose", a, "-o", at("d.npy"))
-	t.Setenv(linalg.EnvHostMemory, "little")
-	fails(t, dir, exitError, linalg.EnvHostMemory, "add", a, a, "-o", at("d.npy"))
+	t.Setenv(npyfiles.EnvHostMemory, "10")
+	fails(t, dir, exitError, npyfiles.EnvHostMemory, "transpose", a, "-o", at("d.npy"))
+	t.Setenv(npyfiles.EnvHostMemory, "little")
+	fails(t, dir, exitError, npyfiles.EnvHostMemory, "add", a, a, "-o", at("d.npy"))
 }
 
 func TestReport(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"github.com/tandem-gpu/tandem/cmd/tandem/internal/wait"
 	"github.com/tandem-gpu/tandem/internal/npy"
 	"github.com/tandem-gpu/tandem/linalg"
+	npyfiles "github.com/tandem-gpu/tandem/linalg/files"
 )
 
 // A job is what a command computes of files: where from, what, and where to.
@@ -101,7 +102,7 @@ func (a *app) inMemory(ctx context.Context, j job, outs files.Outputs, bar *scre
 // of them together are more than a quarter of what may be used of the host's memory.
 func (a *app) inParts(ctx context.Context, j job, out *files.Output, bar *screen.Progress, rec *record,
 ) (done bool, err error) {
-	limit, err := linalg.HostMemory()
+	limit, err := npyfiles.HostMemory()
 	if err != nil || !out.InParts() {
 		return false, err
 	}
@@ -122,7 +123,7 @@ func (a *app) inParts(ctx context.Context, j job, out *files.Output, bar *screen
 	err = a.onDevice(ctx, bar, func(s *linalg.Session) error {
 		bar.Begin("computing from files on " + s.Info().Name)
 		start := time.Now()
-		o := linalg.FileOptions{Memory: limit, Fortran: out.Fortran}
+		o := npyfiles.Options{Memory: limit, Fortran: out.Fortran}
 		err := p.InParts(linalg.WithProgress(ctx, bar.At), s, out, o)
 		rec.setTime(start, p.Flops, p.Bytes)
 		rec.setDevices(s)

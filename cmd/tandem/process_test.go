@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/tandem-gpu/tandem/linalg"
+	npyfiles "github.com/tandem-gpu/tandem/linalg/files"
 )
 
 // program is this program, whose processes TestMain makes tandem itself in this test.
@@ -183,7 +184,7 @@ func TestProcessInParts(t *testing.T) {
 	if err := errors.Join(os.WriteFile(a, []byte(header), 0o600), os.Truncate(a, 128+8*n*n)); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv(linalg.EnvHostMemory, "200MiB")
+	t.Setenv(npyfiles.EnvHostMemory, "200MiB")
 	out := t.TempDir()
 	args := []string{"matmul", a, a, "-o", in(out)("c.npy"), "--backend", "cpu"}
 	interrupted(t, out, exec.Command(exe, args...), os.Interrupt)

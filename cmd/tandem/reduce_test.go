@@ -8,6 +8,7 @@ import (
 
 	"github.com/tandem-gpu/tandem/array"
 	"github.com/tandem-gpu/tandem/linalg"
+	npyfiles "github.com/tandem-gpu/tandem/linalg/files"
 )
 
 // Reductions of files have the bits of those of matrices, in every layout, in memory and in parts.
@@ -35,10 +36,10 @@ func TestReduce(t *testing.T) {
 						checkReduced[float32](t, s, op, a, at("c.npy"), shape)
 					}
 					whole := read(t, at("c.npy"))
-					t.Setenv(linalg.EnvHostMemory, "1500")
+					t.Setenv(npyfiles.EnvHostMemory, "1500")
 					var r record
 					text := must(t, append(args, "--json")...)
-					t.Setenv(linalg.EnvHostMemory, "")
+					t.Setenv(npyfiles.EnvHostMemory, "")
 					err := json.Unmarshal([]byte(text), &r)
 					if err != nil || !r.InParts || read(t, at("c.npy")) != whole {
 						t.Errorf("%v in parts: %v\n%s", args, err, text)

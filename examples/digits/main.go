@@ -66,11 +66,11 @@ func run(w io.Writer, spec string) error {
 // squaredDistances is |x|^2 + |y|^2 - 2*x.y for every row x of a and every row y of b.
 func squaredDistances(s *linalg.Session, a, b linalg.Matrix[float32]) (linalg.Matrix[float32], error) {
 	ctx := context.Background()
-	bT, err := linalg.TransposeContext(ctx, s, b)
+	bT, err := linalg.Transpose(b, linalg.On(s), linalg.WithContext(ctx))
 	if err != nil {
 		return bT, err
 	}
-	d, err := linalg.MatMulContext(ctx, s, a, bT)
+	d, err := linalg.MatMul(a, bT, linalg.On(s), linalg.WithContext(ctx))
 	if err != nil {
 		return d, err
 	}

@@ -11,7 +11,6 @@
 package main
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
@@ -45,7 +44,7 @@ func run(w io.Writer, spec string) error {
 	k := covariance(x)
 
 	start := time.Now()
-	c, err := linalg.FactorCholeskyContext(context.Background(), s, k)
+	c, err := linalg.FactorCholesky(k, linalg.On(s))
 	if err != nil {
 		return err
 	}

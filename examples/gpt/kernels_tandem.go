@@ -16,7 +16,7 @@ import (
 
 // launchEmbed runs [embed] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func launchEmbed[Arg1 linalg.KernelArg[float32], Arg2 linalg.KernelArg[int32], Arg3 linalg.KernelArg[float32], Arg4 linalg.KernelArg[float32]](s *linalg.Session, grid backend.Grid, x Arg1, tokens Arg2, wte Arg3, wpe Arg4, d int, n int) error {
+func launchEmbed[Arg1 launch.KernelArg[float32], Arg2 launch.KernelArg[int32], Arg3 launch.KernelArg[float32], Arg4 launch.KernelArg[float32]](s *linalg.Session, grid backend.Grid, x Arg1, tokens Arg2, wte Arg3, wpe Arg4, d int, n int) error {
 	call := launch.New(s, embedKernel, grid)
 	launch.Slice[float32](&call, "x", x)
 	launch.Slice[int32](&call, "tokens", tokens)
@@ -70,7 +70,7 @@ void embed_kernel(__global f32 *x_p, const ulong x_off, const ulong x_len, __glo
 
 // launchLayerNorm runs [layerNorm] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func launchLayerNorm[Arg1 linalg.KernelArg[float32], Arg2 linalg.KernelArg[float32], Arg3 linalg.KernelArg[float32]](s *linalg.Session, grid backend.Grid, y Arg1, scale Arg2, x Arg3, d int, n int) error {
+func launchLayerNorm[Arg1 launch.KernelArg[float32], Arg2 launch.KernelArg[float32], Arg3 launch.KernelArg[float32]](s *linalg.Session, grid backend.Grid, y Arg1, scale Arg2, x Arg3, d int, n int) error {
 	call := launch.New(s, layerNormKernel, grid)
 	launch.Slice[float32](&call, "y", y)
 	launch.Slice[float32](&call, "scale", scale)
@@ -170,7 +170,7 @@ void layerNorm_kernel(__global f32 *y_p, const ulong y_off, const ulong y_len, _
 
 // launchLayerNormBack runs [layerNormBack] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func launchLayerNormBack[Arg1 linalg.KernelArg[float32], Arg2 linalg.KernelArg[float32], Arg3 linalg.KernelArg[float32], Arg4 linalg.KernelArg[float32]](s *linalg.Session, grid backend.Grid, dx Arg1, dy Arg2, y Arg3, scale Arg4, d int, n int) error {
+func launchLayerNormBack[Arg1 launch.KernelArg[float32], Arg2 launch.KernelArg[float32], Arg3 launch.KernelArg[float32], Arg4 launch.KernelArg[float32]](s *linalg.Session, grid backend.Grid, dx Arg1, dy Arg2, y Arg3, scale Arg4, d int, n int) error {
 	call := launch.New(s, layerNormBackKernel, grid)
 	launch.Slice[float32](&call, "dx", dx)
 	launch.Slice[float32](&call, "dy", dy)
@@ -242,7 +242,7 @@ void layerNormBack_kernel(__global f32 *dx_p, const ulong dx_off, const ulong dx
 
 // launchSoftmax runs [softmax] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func launchSoftmax[Arg1 linalg.KernelArg[float32]](s *linalg.Session, grid backend.Grid, p Arg1, scale float32, rows int, n int, causal bool) error {
+func launchSoftmax[Arg1 launch.KernelArg[float32]](s *linalg.Session, grid backend.Grid, p Arg1, scale float32, rows int, n int, causal bool) error {
 	call := launch.New(s, softmaxKernel, grid)
 	launch.Slice[float32](&call, "p", p)
 	call.Scalar(support.Arg(float32(scale)))
@@ -369,7 +369,7 @@ void softmax_kernel(__global f32 *p_p, const ulong p_off, const ulong p_len, con
 
 // launchSoftmaxBack runs [softmaxBack] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func launchSoftmaxBack[Arg1 linalg.KernelArg[float32], Arg2 linalg.KernelArg[float32]](s *linalg.Session, grid backend.Grid, dp Arg1, p Arg2, scale float32, n int) error {
+func launchSoftmaxBack[Arg1 launch.KernelArg[float32], Arg2 launch.KernelArg[float32]](s *linalg.Session, grid backend.Grid, dp Arg1, p Arg2, scale float32, n int) error {
 	call := launch.New(s, softmaxBackKernel, grid)
 	launch.Slice[float32](&call, "dp", dp)
 	launch.Slice[float32](&call, "p", p)
@@ -424,7 +424,7 @@ void softmaxBack_kernel(__global f32 *dp_p, const ulong dp_off, const ulong dp_l
 
 // launchCrossEntropy runs [crossEntropy] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func launchCrossEntropy[Arg1 linalg.KernelArg[float32], Arg2 linalg.KernelArg[float32], Arg3 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, losses Arg1, p Arg2, next Arg3, weight_ float32, vocab int, n int) error {
+func launchCrossEntropy[Arg1 launch.KernelArg[float32], Arg2 launch.KernelArg[float32], Arg3 launch.KernelArg[int32]](s *linalg.Session, grid backend.Grid, losses Arg1, p Arg2, next Arg3, weight_ float32, vocab int, n int) error {
 	call := launch.New(s, crossEntropyKernel, grid)
 	launch.Slice[float32](&call, "losses", losses)
 	launch.Slice[float32](&call, "p", p)
@@ -564,7 +564,7 @@ void crossEntropy_kernel(__global f32 *losses_p, const ulong losses_off, const u
 
 // launchMerge runs [merge] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func launchMerge[Arg1 linalg.KernelArg[float32], Arg2 linalg.KernelArg[float32]](s *linalg.Session, grid backend.Grid, sum Arg1, parts Arg2, count int) error {
+func launchMerge[Arg1 launch.KernelArg[float32], Arg2 launch.KernelArg[float32]](s *linalg.Session, grid backend.Grid, sum Arg1, parts Arg2, count int) error {
 	call := launch.New(s, mergeKernel, grid)
 	launch.Slice[float32](&call, "sum", sum)
 	launch.Slice[float32](&call, "parts", parts)
@@ -613,7 +613,7 @@ void merge_kernel(__global f32 *sum_p, const ulong sum_off, const ulong sum_len,
 
 // launchAdamW runs [adamW] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func launchAdamW[Arg1 linalg.KernelArg[float32], Arg2 linalg.KernelArg[float32], Arg3 linalg.KernelArg[float32], Arg4 linalg.KernelArg[float32], Arg5 linalg.KernelArg[float32]](s *linalg.Session, grid backend.Grid, w Arg1, m Arg2, v Arg3, g Arg4, norm Arg5, rate float32, by float32, bySquare float32) error {
+func launchAdamW[Arg1 launch.KernelArg[float32], Arg2 launch.KernelArg[float32], Arg3 launch.KernelArg[float32], Arg4 launch.KernelArg[float32], Arg5 launch.KernelArg[float32]](s *linalg.Session, grid backend.Grid, w Arg1, m Arg2, v Arg3, g Arg4, norm Arg5, rate float32, by float32, bySquare float32) error {
 	call := launch.New(s, adamWKernel, grid)
 	launch.Slice[float32](&call, "w", w)
 	launch.Slice[float32](&call, "m", m)
@@ -681,7 +681,7 @@ void adamW_kernel(__global f32 *w_p, const ulong w_off, const ulong w_len, __glo
 }
 
 // launchQuantize makes z [quantize] of the inputs, element by element, as launch.Map has it.
-func launchQuantize[Arg1 linalg.KernelArg[int8], Arg2 linalg.MapArg[float32], Arg3 linalg.MapArg[float32]](s *linalg.Session, z Arg1, x Arg2, most Arg3) error {
+func launchQuantize[Arg1 launch.KernelArg[int8], Arg2 launch.MapArg[float32], Arg3 launch.MapArg[float32]](s *linalg.Session, z Arg1, x Arg2, most Arg3) error {
 	call := launch.NewMap(s, quantizeKernel, "main.quantize")
 	launch.Result[int8](&call, z)
 	launch.Input[float32](&call, x)
@@ -793,7 +793,7 @@ void quantize_kernel(__global i8 *z_p, const ulong z_off, const ulong z_rows, co
 }
 
 // launchRescale makes z [rescale] of the inputs, element by element, as launch.Map has it.
-func launchRescale[Arg1 linalg.KernelArg[float32], Arg2 linalg.MapArg[float32], Arg3 linalg.MapArg[int32], Arg4 linalg.MapArg[float32], Arg5 linalg.MapArg[float32]](s *linalg.Session, z Arg1, y Arg2, sum Arg3, byRow Arg4, byColumn Arg5) error {
+func launchRescale[Arg1 launch.KernelArg[float32], Arg2 launch.MapArg[float32], Arg3 launch.MapArg[int32], Arg4 launch.MapArg[float32], Arg5 launch.MapArg[float32]](s *linalg.Session, z Arg1, y Arg2, sum Arg3, byRow Arg4, byColumn Arg5) error {
 	call := launch.NewMap(s, rescaleKernel, "main.rescale")
 	launch.Result[float32](&call, z)
 	launch.Input[float32](&call, y)
@@ -924,7 +924,7 @@ void rescale_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, co
 }
 
 // launchGelu makes z [gelu] of the inputs, element by element, as launch.Map has it.
-func launchGelu[Arg1 linalg.KernelArg[float32], Arg2 linalg.MapArg[float32]](s *linalg.Session, z Arg1, x Arg2) error {
+func launchGelu[Arg1 launch.KernelArg[float32], Arg2 launch.MapArg[float32]](s *linalg.Session, z Arg1, x Arg2) error {
 	call := launch.NewMap(s, geluKernel, "main.gelu")
 	launch.Result[float32](&call, z)
 	launch.Input[float32](&call, x)
@@ -1051,7 +1051,7 @@ void gelu_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, const
 }
 
 // launchGeluBack makes z [geluBack] of the inputs, element by element, as launch.Map has it.
-func launchGeluBack[Arg1 linalg.KernelArg[float32], Arg2 linalg.MapArg[float32], Arg3 linalg.MapArg[float32]](s *linalg.Session, z Arg1, dy Arg2, x Arg3) error {
+func launchGeluBack[Arg1 launch.KernelArg[float32], Arg2 launch.MapArg[float32], Arg3 launch.MapArg[float32]](s *linalg.Session, z Arg1, dy Arg2, x Arg3) error {
 	call := launch.NewMap(s, geluBackKernel, "main.geluBack")
 	launch.Result[float32](&call, z)
 	launch.Input[float32](&call, dy)
@@ -1195,7 +1195,7 @@ void geluBack_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, c
 }
 
 // launchChance makes z [chance] of the inputs, element by element, as launch.Map has it.
-func launchChance[Arg1 linalg.KernelArg[float32], Arg2 linalg.MapArg[float32], Arg3 linalg.MapArg[float32], Arg4 linalg.MapArg[float32]](s *linalg.Session, z Arg1, score Arg2, luck Arg3, temperature Arg4) error {
+func launchChance[Arg1 launch.KernelArg[float32], Arg2 launch.MapArg[float32], Arg3 launch.MapArg[float32], Arg4 launch.MapArg[float32]](s *linalg.Session, z Arg1, score Arg2, luck Arg3, temperature Arg4) error {
 	call := launch.NewMap(s, chanceKernel, "main.chance")
 	launch.Result[float32](&call, z)
 	launch.Input[float32](&call, score)

@@ -30,6 +30,8 @@ type weight struct {
 	w, g, parts      *floats             // parts has the slopes of each sequence, below each other
 	small            *linalg.Array[int8] // the weight in 8 bits, if writing uses them
 	most             *floats             // the largest magnitude of each row
+	bytes            *linalg.Array[int8] // what small is multiplied by
+	products         *ints
 }
 
 // A layer is x += o*attention(q*h, k*h, v*h) with h = layerNorm(x), and then x +=
@@ -124,9 +126,9 @@ func (m *model) project(y *floats, w *weight, x *floats, add bool) error {
 	if w.small != nil {
 		return m.projectSmall(y, w, x, add)
 	} else if add {
-		return y.AddMulBatched(m.batch, w.w, x)
+		return y.AddMul(w.w, x, linalg.Batch(m.batch))
 	}
-	return y.GemmBatched(m.batch, 1, blas.NoTrans, w.w, blas.NoTrans, x, 0)
+	return y.Gemm(1, blas.NoTrans, w.w, blas.NoTrans, x, 0, linalg.Batch(m.batch))
 }
 
 // projectSmall is project of one sequence with 8 bits, whose products and their sums are exact.
@@ -134,21 +136,18 @@ func (m *model) projectSmall(y *floats, w *weight, x *floats, add bool) error {
 	if !add {
 		check(array.Fill(y, 0))
 	}
-	return linalg.WithScratch(m.s, w.cols, m.context, func(q *linalg.Array[int8]) error {
-		return linalg.WithScratch(m.s, w.rows, m.context, func(sums *ints) error {
-			return cmp.Or(
-				array.Norm(m.most, x, math.Inf(1)),
-				launchQuantize(m.s, q, x, m.most),
-				linalg.GemmInt8Arrays(1, blas.NoTrans, w.small, blas.NoTrans, q, 0, sums),
-				launchRescale(m.s, y, y, sums, w.most, m.most))
-		})
-	})
+	return cmp.Or(
+		array.Norm(m.most, x, math.Inf(1)),
+		launchQuantize(m.s, w.bytes, x, m.most),
+		linalg.GemmInt8Arrays(blas.NoTrans, w.small, blas.NoTrans, w.bytes, 0, w.products),
+		launchRescale(m.s, y, y, w.products, w.most, m.most))
 }
 
 // shrink makes the weights that project reads ones of 8 bits.
 func (m *model) shrink() {
 	for _, w := range m.all[1:] { // wpe is only added
 		w.small, w.most = must(linalg.NewArray[int8](m.s, w.rows, w.cols)), m.floats(w.rows, 1)
+		w.bytes, w.products = must(linalg.NewArray[int8](m.s, w.cols, m.context)), m.ints(w.rows, m.context)
 		check(array.Norm(w.most, w.w, math.Inf(1)), launchQuantize(m.s, w.small, w.w, w.most))
 	}
 }
@@ -157,8 +156,8 @@ func (m *model) shrink() {
 // and dx beta*dx and those of x.
 func (m *model) projectBack(w *weight, dy, x, dx *floats, beta float32) error {
 	return cmp.Or(
-		w.parts.GemmBatched(m.batch, 1, blas.NoTrans, dy, blas.Trans, x, 0),
-		dx.GemmBatched(m.batch, 1, blas.Trans, w.w, blas.NoTrans, dy, beta))
+		w.parts.Gemm(1, blas.NoTrans, dy, blas.Trans, x, 0, linalg.Batch(m.batch)),
+		dx.Gemm(1, blas.Trans, w.w, blas.NoTrans, dy, beta, linalg.Batch(m.batch)))
 }
 
 // merge makes slopes of those of each sequence.
@@ -178,9 +177,9 @@ func (m *model) forward() {
 			m.project(l.qx, l.q, l.h1, false),
 			m.project(l.kx, l.k, l.h1, false),
 			m.project(l.vx, l.v, l.h1, false),
-			l.p.GemmBatched(heads, 1, blas.Trans, l.kx, blas.NoTrans, l.qx, 0),
+			l.p.Gemm(1, blas.Trans, l.kx, blas.NoTrans, l.qx, 0, linalg.Batch(heads)),
 			launchSoftmax(m.s, m.grid(m.heads), l.p, m.root, m.context, m.context, true),
-			l.ox.GemmBatched(heads, 1, blas.NoTrans, l.vx, blas.NoTrans, l.p, 0),
+			l.ox.Gemm(1, blas.NoTrans, l.vx, blas.NoTrans, l.p, 0, linalg.Batch(heads)),
 			m.project(m.x, l.o, l.ox, true),
 			launchLayerNorm(m.s, m.grid(1), l.h2, l.scale2, m.x, m.dim, m.context),
 			m.project(l.upx, l.up, l.h2, false),
@@ -227,11 +226,11 @@ func (m *model) backward(total int) {
 			m.projectBack(l.up, m.dup, l.h2, m.dh, 0),
 			launchLayerNormBack(m.s, m.grid(1), m.dx, m.dh, l.h2, l.scale2, m.dim, m.context),
 			m.projectBack(l.o, m.dx, l.ox, m.do, 0),
-			m.dp.GemmBatched(heads, 1, blas.Trans, l.vx, blas.NoTrans, m.do, 0),
-			m.dv.GemmBatched(heads, 1, blas.NoTrans, m.do, blas.Trans, l.p, 0),
+			m.dp.Gemm(1, blas.Trans, l.vx, blas.NoTrans, m.do, 0, linalg.Batch(heads)),
+			m.dv.Gemm(1, blas.NoTrans, m.do, blas.Trans, l.p, 0, linalg.Batch(heads)),
 			launchSoftmaxBack(m.s, m.grid(m.heads), m.dp, l.p, m.root, m.context),
-			m.dq.GemmBatched(heads, 1, blas.NoTrans, l.kx, blas.NoTrans, m.dp, 0),
-			m.dk.GemmBatched(heads, 1, blas.NoTrans, l.qx, blas.Trans, m.dp, 0),
+			m.dq.Gemm(1, blas.NoTrans, l.kx, blas.NoTrans, m.dp, 0, linalg.Batch(heads)),
+			m.dk.Gemm(1, blas.NoTrans, l.qx, blas.Trans, m.dp, 0, linalg.Batch(heads)),
 			m.projectBack(l.q, m.dq, l.h1, m.dh, 0),
 			m.projectBack(l.k, m.dk, l.h1, m.dh, 1),
 			m.projectBack(l.v, m.dv, l.h1, m.dh, 1),

@@ -16,7 +16,7 @@ import (
 
 // launchBlackScholes runs [blackScholes] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func launchBlackScholes[Arg1 linalg.KernelArg[float32], Arg2 linalg.KernelArg[float32], Arg3 linalg.KernelArg[option]](s *linalg.Session, grid backend.Grid, calls Arg1, puts Arg2, options Arg3, rate float32, volatility float32) error {
+func launchBlackScholes[Arg1 launch.KernelArg[float32], Arg2 launch.KernelArg[float32], Arg3 launch.KernelArg[option]](s *linalg.Session, grid backend.Grid, calls Arg1, puts Arg2, options Arg3, rate float32, volatility float32) error {
 	call := launch.New(s, blackScholesKernel, grid)
 	launch.Slice[float32](&call, "calls", calls)
 	launch.Slice[float32](&call, "puts", puts)
@@ -217,7 +217,7 @@ void blackScholes_kernel(__global f32 *calls_p, const ulong calls_off, const ulo
 
 // launchConvolve runs [convolve] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func launchConvolve[Arg1 linalg.KernelArg[float32], Arg2 linalg.KernelArg[float32], Arg3 linalg.KernelArg[float32]](s *linalg.Session, grid backend.Grid, out Arg1, in Arg2, weights Arg3) error {
+func launchConvolve[Arg1 launch.KernelArg[float32], Arg2 launch.KernelArg[float32], Arg3 launch.KernelArg[float32]](s *linalg.Session, grid backend.Grid, out Arg1, in Arg2, weights Arg3) error {
 	call := launch.New(s, convolveKernel, grid)
 	launch.Matrix[float32](&call, "out", out)
 	launch.Matrix[float32](&call, "in", in)
@@ -304,7 +304,7 @@ void convolve_kernel(__global f32 *out_p, const ulong out_off, const ulong out_r
 
 // launchHistogram runs [histogram] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func launchHistogram[Arg1 linalg.KernelArg[uint32], Arg2 linalg.KernelArg[uint8]](s *linalg.Session, grid backend.Grid, counts Arg1, data Arg2) error {
+func launchHistogram[Arg1 launch.KernelArg[uint32], Arg2 launch.KernelArg[uint8]](s *linalg.Session, grid backend.Grid, counts Arg1, data Arg2) error {
 	call := launch.New(s, histogramKernel, grid)
 	launch.Slice[uint32](&call, "counts", counts)
 	launch.Slice[uint8](&call, "data", data)
@@ -378,7 +378,7 @@ void histogram_kernel(__global u32 *counts_p, const ulong counts_off, const ulon
 
 // launchLife runs [life] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func launchLife[Arg1 linalg.KernelArg[uint64], Arg2 linalg.KernelArg[uint64]](s *linalg.Session, grid backend.Grid, next Arg1, now Arg2, wide int) error {
+func launchLife[Arg1 launch.KernelArg[uint64], Arg2 launch.KernelArg[uint64]](s *linalg.Session, grid backend.Grid, next Arg1, now Arg2, wide int) error {
 	call := launch.New(s, lifeKernel, grid)
 	launch.Slice[uint64](&call, "next", next)
 	launch.Slice[uint64](&call, "now", now)
@@ -482,7 +482,7 @@ void life_kernel(__global u64 *next_p, const ulong next_off, const ulong next_le
 
 // launchMandelbrot runs [mandelbrot] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func launchMandelbrot[Arg1 linalg.KernelArg[uint8]](s *linalg.Session, grid backend.Grid, pixels Arg1, width int, x0 float64, y0 float64, step float64, limit int32) error {
+func launchMandelbrot[Arg1 launch.KernelArg[uint8]](s *linalg.Session, grid backend.Grid, pixels Arg1, width int, x0 float64, y0 float64, step float64, limit int32) error {
 	call := launch.New(s, mandelbrotKernel, grid)
 	launch.Slice[uint8](&call, "pixels", pixels)
 	call.Scalar(support.Arg(int64(width)))
@@ -557,7 +557,7 @@ void mandelbrot_kernel(__global u8 *pixels_p, const ulong pixels_off, const ulon
 
 // launchMatmul runs [matmul] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func launchMatmul[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.KernelArg[T], Arg3 linalg.KernelArg[T]](s *linalg.Session, grid backend.Grid, c Arg1, a Arg2, b Arg3) error {
+func launchMatmul[T interface{ float32 | float64 | int32 }, Arg1 launch.KernelArg[T], Arg2 launch.KernelArg[T], Arg3 launch.KernelArg[T]](s *linalg.Session, grid backend.Grid, c Arg1, a Arg2, b Arg3) error {
 	call := launch.New(s, matmulKernels.Of(*new(T)), grid)
 	launch.Matrix[T](&call, "c", c)
 	launch.Matrix[T](&call, "a", a)
@@ -769,7 +769,7 @@ void matmul_int32(__global i32 *c_p, const ulong c_off, const ulong c_rows, cons
 
 // launchNbody runs [nbody] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func launchNbody[Arg1 linalg.KernelArg[body], Arg2 linalg.KernelArg[body], Arg3 linalg.KernelArg[vec]](s *linalg.Session, grid backend.Grid, next Arg1, now Arg2, velocity Arg3, dt float32) error {
+func launchNbody[Arg1 launch.KernelArg[body], Arg2 launch.KernelArg[body], Arg3 launch.KernelArg[vec]](s *linalg.Session, grid backend.Grid, next Arg1, now Arg2, velocity Arg3, dt float32) error {
 	call := launch.New(s, nbodyKernel, grid)
 	launch.Slice[body](&call, "next", next)
 	launch.Slice[body](&call, "now", now)
@@ -876,7 +876,7 @@ void nbody_kernel(__global body_t *next_p, const ulong next_off, const ulong nex
 
 // launchPrefixSum runs [prefixSum] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func launchPrefixSum[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, sums Arg1, x Arg2) error {
+func launchPrefixSum[Arg1 launch.KernelArg[int32], Arg2 launch.KernelArg[int32]](s *linalg.Session, grid backend.Grid, sums Arg1, x Arg2) error {
 	call := launch.New(s, prefixSumKernel, grid)
 	launch.Slice[int32](&call, "sums", sums)
 	launch.Slice[int32](&call, "x", x)
@@ -934,7 +934,7 @@ void prefixSum_kernel(__global i32 *sums_p, const ulong sums_off, const ulong su
 
 // launchAddBefore runs [addBefore] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func launchAddBefore[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, x Arg1, sums Arg2) error {
+func launchAddBefore[Arg1 launch.KernelArg[int32], Arg2 launch.KernelArg[int32]](s *linalg.Session, grid backend.Grid, x Arg1, sums Arg2) error {
 	call := launch.New(s, addBeforeKernel, grid)
 	launch.Slice[int32](&call, "x", x)
 	launch.Slice[int32](&call, "sums", sums)
@@ -971,7 +971,7 @@ void addBefore_kernel(__global i32 *x_p, const ulong x_off, const ulong x_len, _
 
 // launchHash runs [hash] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func launchHash[Arg1 linalg.KernelArg[uint32], Arg2 linalg.KernelArg[uint8], Arg3 linalg.KernelArg[uint32]](s *linalg.Session, grid backend.Grid, digest Arg1, data Arg2, ends Arg3) error {
+func launchHash[Arg1 launch.KernelArg[uint32], Arg2 launch.KernelArg[uint8], Arg3 launch.KernelArg[uint32]](s *linalg.Session, grid backend.Grid, digest Arg1, data Arg2, ends Arg3) error {
 	call := launch.New(s, hashKernel, grid)
 	launch.Slice[uint32](&call, "digest", digest)
 	launch.Slice[uint8](&call, "data", data)
@@ -1122,7 +1122,7 @@ void hash_kernel(__global u32 *digest_p, const ulong digest_off, const ulong dig
 
 // launchPaths runs [paths] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func launchPaths[Arg1 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, d Arg1, k int, part int) error {
+func launchPaths[Arg1 launch.KernelArg[int32]](s *linalg.Session, grid backend.Grid, d Arg1, k int, part int) error {
 	call := launch.New(s, pathsKernel, grid)
 	launch.Matrix[int32](&call, "d", d)
 	call.Scalar(support.Arg(int64(k)))
@@ -1227,7 +1227,7 @@ void paths_kernel(__global i32 *d_p, const ulong d_off, const ulong d_rows, cons
 
 // launchSortTiles runs [sortTiles] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func launchSortTiles[Arg1 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, x Arg1) error {
+func launchSortTiles[Arg1 launch.KernelArg[int32]](s *linalg.Session, grid backend.Grid, x Arg1) error {
 	call := launch.New(s, sortTilesKernel, grid)
 	launch.Slice[int32](&call, "x", x)
 	return call.Launch()
@@ -1330,7 +1330,7 @@ void sortTiles_kernel(__global i32 *x_p, const ulong x_off, const ulong x_len CH
 
 // launchMergeTiles runs [mergeTiles] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func launchMergeTiles[Arg1 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, x Arg1) error {
+func launchMergeTiles[Arg1 launch.KernelArg[int32]](s *linalg.Session, grid backend.Grid, x Arg1) error {
 	call := launch.New(s, mergeTilesKernel, grid)
 	launch.Slice[int32](&call, "x", x)
 	return call.Launch()
@@ -1420,7 +1420,7 @@ void mergeTiles_kernel(__global i32 *x_p, const ulong x_off, const ulong x_len C
 
 // launchSortPass runs [sortPass] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func launchSortPass[Arg1 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, x Arg1, half int, mask int) error {
+func launchSortPass[Arg1 launch.KernelArg[int32]](s *linalg.Session, grid backend.Grid, x Arg1, half int, mask int) error {
 	call := launch.New(s, sortPassKernel, grid)
 	launch.Slice[int32](&call, "x", x)
 	call.Scalar(support.Arg(int64(half)))
@@ -1477,7 +1477,7 @@ void sortPass_kernel(__global i32 *x_p, const ulong x_off, const ulong x_len, co
 
 // launchSum runs [sum] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func launchSum[T interface{ float32 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.KernelArg[T]](s *linalg.Session, grid backend.Grid, sums Arg1, x Arg2) error {
+func launchSum[T interface{ float32 | int32 }, Arg1 launch.KernelArg[T], Arg2 launch.KernelArg[T]](s *linalg.Session, grid backend.Grid, sums Arg1, x Arg2) error {
 	call := launch.New(s, sumKernels.Of(*new(T)), grid)
 	launch.Slice[T](&call, "sums", sums)
 	launch.Slice[T](&call, "x", x)
@@ -1583,7 +1583,7 @@ void sum_int32(__global i32 *sums_p, const ulong sums_off, const ulong sums_len,
 
 // launchWave runs [wave] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func launchWave[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.KernelArg[T], Arg3 linalg.KernelArg[T]](s *linalg.Session, grid backend.Grid, next Arg1, now Arg2, before Arg3, c2 T) error {
+func launchWave[T interface{ float32 | float64 }, Arg1 launch.KernelArg[T], Arg2 launch.KernelArg[T], Arg3 launch.KernelArg[T]](s *linalg.Session, grid backend.Grid, next Arg1, now Arg2, before Arg3, c2 T) error {
 	call := launch.New(s, waveKernels.Of(*new(T)), grid)
 	launch.Matrix[T](&call, "next", next)
 	launch.Matrix[T](&call, "now", now)

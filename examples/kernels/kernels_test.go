@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"fmt"
 	"image"
@@ -160,7 +159,7 @@ func TestMatmul(t *testing.T) {
 	exampletest.Each(t, func(t *testing.T, spec string) {
 		s, r := open(t, spec), rand.New(rand.NewPCG(1, 2))
 		a, b, c := random[float32](21, 35, r), random[float32](35, 18, r), poison[float32](21, 18)
-		want, err := linalg.MatMulContext(context.Background(), s, a, b)
+		want, err := linalg.MatMul(a, b, linalg.On(s))
 		ok(t, err)
 		ok(t, launchMatmul[float32](s, tiles(21, 18, side), c, a, b))
 		same(t, "compiled", c.Data, want.Data)

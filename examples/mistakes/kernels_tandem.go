@@ -14,7 +14,7 @@ import (
 
 // launchReverse runs [reverse] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func launchReverse[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, out Arg1, x Arg2) error {
+func launchReverse[Arg1 launch.KernelArg[int32], Arg2 launch.KernelArg[int32]](s *linalg.Session, grid backend.Grid, out Arg1, x Arg2) error {
 	call := launch.New(s, reverseKernel, grid)
 	launch.Slice[int32](&call, "out", out)
 	launch.Slice[int32](&call, "x", x)
@@ -52,7 +52,7 @@ void reverse_kernel(__global i32 *out_p, const ulong out_off, const ulong out_le
 
 // launchRise runs [rise] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func launchRise[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, out Arg1, x Arg2) error {
+func launchRise[Arg1 launch.KernelArg[int32], Arg2 launch.KernelArg[int32]](s *linalg.Session, grid backend.Grid, out Arg1, x Arg2) error {
 	call := launch.New(s, riseKernel, grid)
 	launch.Slice[int32](&call, "out", out)
 	launch.Slice[int32](&call, "x", x)

@@ -10,7 +10,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"flag"
@@ -97,7 +96,7 @@ func (all results) products(w io.Writer, spec string) error {
 func product[T linalg.Element](w io.Writer, s *linalg.Session, all results) error {
 	rng := rand.New(rand.NewPCG(2, 3))
 	a, b := random[T](rng, 301, 257), random[T](rng, 257, 129)
-	c, err := linalg.MatMulContext(context.Background(), s, a, b)
+	c, err := linalg.MatMul(a, b, linalg.On(s))
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // launchFlow makes z [flow] of the inputs, element by element, as launch.Map has it.
-func launchFlow[Arg1 linalg.KernelArg[float32], Arg2 linalg.MapArg[float32], Arg3 linalg.MapArg[float32], Arg4 linalg.MapArg[float32], Arg5 linalg.MapArg[float32]](s *linalg.Session, z Arg1, vertical Arg2, left Arg3, right Arg4, middle Arg5) error {
+func launchFlow[Arg1 launch.KernelArg[float32], Arg2 launch.MapArg[float32], Arg3 launch.MapArg[float32], Arg4 launch.MapArg[float32], Arg5 launch.MapArg[float32]](s *linalg.Session, z Arg1, vertical Arg2, left Arg3, right Arg4, middle Arg5) error {
 	call := launch.NewMap(s, flowKernel, "main.flow")
 	launch.Result[float32](&call, z)
 	launch.Input[float32](&call, vertical)
@@ -131,7 +131,7 @@ void flow_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, const
 }
 
 // launchGain makes z [gain] of the inputs, element by element, as launch.Map has it.
-func launchGain[Arg1 linalg.KernelArg[float32], Arg2 linalg.MapArg[float32]](s *linalg.Session, z Arg1, z_ Arg2) error {
+func launchGain[Arg1 launch.KernelArg[float32], Arg2 launch.MapArg[float32]](s *linalg.Session, z Arg1, z_ Arg2) error {
 	call := launch.NewMap(s, gainKernel, "main.gain")
 	launch.Result[float32](&call, z)
 	launch.Input[float32](&call, z_)

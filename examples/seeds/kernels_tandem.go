@@ -14,7 +14,7 @@ import (
 
 // LaunchMyKernel runs [MyKernel] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchMyKernel[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T]](s *linalg.Session, grid backend.Grid, a Arg1) error {
+func LaunchMyKernel[T interface{ float32 | float64 }, Arg1 launch.KernelArg[T]](s *linalg.Session, grid backend.Grid, a Arg1) error {
 	call := launch.New(s, MyKernelKernels.Of(*new(T)), grid)
 	launch.Slice[T](&call, "a", a)
 	return call.Launch()
@@ -78,7 +78,7 @@ void MyKernel_float64(__global f64 *a_p, const ulong a_off, const ulong a_len CH
 
 // LaunchMatmul runs [Matmul] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchMatmul[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.KernelArg[T], Arg3 linalg.KernelArg[T]](s *linalg.Session, grid backend.Grid, a Arg1, b Arg2, c Arg3) error {
+func LaunchMatmul[T interface{ float32 | float64 | int32 }, Arg1 launch.KernelArg[T], Arg2 launch.KernelArg[T], Arg3 launch.KernelArg[T]](s *linalg.Session, grid backend.Grid, a Arg1, b Arg2, c Arg3) error {
 	call := launch.New(s, MatmulKernels.Of(*new(T)), grid)
 	launch.Matrix[T](&call, "a", a)
 	launch.Matrix[T](&call, "b", b)
@@ -200,7 +200,7 @@ void Matmul_int32(__global const i32 *a_p, const ulong a_off, const ulong a_rows
 
 // LaunchFastMatmul runs [FastMatmul] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchFastMatmul[T interface{ float32 | float64 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.KernelArg[T], Arg3 linalg.KernelArg[T]](s *linalg.Session, grid backend.Grid, a Arg1, b Arg2, c Arg3) error {
+func LaunchFastMatmul[T interface{ float32 | float64 | int32 }, Arg1 launch.KernelArg[T], Arg2 launch.KernelArg[T], Arg3 launch.KernelArg[T]](s *linalg.Session, grid backend.Grid, a Arg1, b Arg2, c Arg3) error {
 	call := launch.New(s, FastMatmulKernels.Of(*new(T)), grid)
 	launch.Matrix[T](&call, "a", a)
 	launch.Matrix[T](&call, "b", b)
@@ -403,7 +403,7 @@ void FastMatmul_int32(__global const i32 *a_p, const ulong a_off, const ulong a_
 
 // LaunchTwice runs [Twice] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchTwice[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, a Arg1, b Arg2) error {
+func LaunchTwice[Arg1 launch.KernelArg[int32], Arg2 launch.KernelArg[int32]](s *linalg.Session, grid backend.Grid, a Arg1, b Arg2) error {
 	call := launch.New(s, TwiceKernel, grid)
 	launch.Slice[int32](&call, "a", a)
 	launch.Slice[int32](&call, "b", b)
@@ -438,7 +438,7 @@ void Twice_kernel(__global const i32 *a_p, const ulong a_off, const ulong a_len,
 
 // LaunchTwice2D runs [Twice2D] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchTwice2D[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, a Arg1, b Arg2) error {
+func LaunchTwice2D[Arg1 launch.KernelArg[int32], Arg2 launch.KernelArg[int32]](s *linalg.Session, grid backend.Grid, a Arg1, b Arg2) error {
 	call := launch.New(s, Twice2DKernel, grid)
 	launch.Slice[int32](&call, "a", a)
 	launch.Slice[int32](&call, "b", b)
@@ -474,7 +474,7 @@ void Twice2D_kernel(__global const i32 *a_p, const ulong a_off, const ulong a_le
 
 // LaunchTranspose runs [Transpose] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchTranspose[T interface{ float32 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.KernelArg[T]](s *linalg.Session, grid backend.Grid, a Arg1, c Arg2) error {
+func LaunchTranspose[T interface{ float32 | int32 }, Arg1 launch.KernelArg[T], Arg2 launch.KernelArg[T]](s *linalg.Session, grid backend.Grid, a Arg1, c Arg2) error {
 	call := launch.New(s, TransposeKernels.Of(*new(T)), grid)
 	launch.Matrix[T](&call, "a", a)
 	launch.Matrix[T](&call, "c", c)
@@ -544,7 +544,7 @@ void Transpose_int32(__global const i32 *a_p, const ulong a_off, const ulong a_r
 
 // LaunchTransposeTiled runs [TransposeTiled] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchTransposeTiled[T interface{ float32 | int32 }, Arg1 linalg.KernelArg[T], Arg2 linalg.KernelArg[T]](s *linalg.Session, grid backend.Grid, a Arg1, c Arg2) error {
+func LaunchTransposeTiled[T interface{ float32 | int32 }, Arg1 launch.KernelArg[T], Arg2 launch.KernelArg[T]](s *linalg.Session, grid backend.Grid, a Arg1, c Arg2) error {
 	call := launch.New(s, TransposeTiledKernels.Of(*new(T)), grid)
 	launch.Matrix[T](&call, "a", a)
 	launch.Matrix[T](&call, "c", c)

@@ -1,7 +1,6 @@
 package seeds
 
 import (
-	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -179,7 +178,7 @@ func TestTranspose(t *testing.T) {
 		for _, shape := range shapes {
 			rows, cols := shape[0], shape[1]
 			a, c := arange[int32](rows, cols), constant[int32](cols, rows, -1)
-			want, err := linalg.TransposeContext(context.Background(), s, a)
+			want, err := linalg.Transpose(a, linalg.On(s))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -31,7 +31,7 @@ func components(ctx context.Context, w io.Writer, s *linalg.Session) error {
 	}
 	var f *linalg.SVD[float64]
 	ours, err := timed(func() (err error) {
-		f, err = linalg.FactorSVDContext(ctx, s, x)
+		f, err = linalg.FactorSVD(x, linalg.On(s), linalg.WithContext(ctx))
 		return err
 	})
 	if err != nil {

@@ -31,7 +31,7 @@ func curve(ctx context.Context, w io.Writer, s *linalg.Session) error {
 	}
 	var c linalg.Matrix[float64]
 	ours, err := timed(func() (err error) {
-		c, err = linalg.LeastSquaresContext(ctx, s, a, y)
+		c, err = linalg.LeastSquares(a, y, linalg.On(s), linalg.WithContext(ctx))
 		return err
 	})
 	if err != nil {

@@ -22,17 +22,17 @@ func truss(ctx context.Context, w io.Writer, s *linalg.Session) error {
 	k := stiffness()
 	load := linalg.NewMatrix[float64](k.Rows, 1, nil)
 	load.Set(2*fields-1, 0, -0.001) // down, in the middle below
-	c, err := linalg.FactorCholeskyContext(ctx, s, k)
+	c, err := linalg.FactorCholesky(k, linalg.On(s), linalg.WithContext(ctx))
 	if err != nil {
 		return err
 	}
-	u, err := c.SolveContext(ctx, load)
+	u, err := c.Solve(load, linalg.WithContext(ctx))
 	if err != nil {
 		return err
 	}
 	var f *linalg.EigSym[float64]
 	ours, err := timed(func() (err error) {
-		f, err = linalg.FactorEigSymContext(ctx, s, k)
+		f, err = linalg.FactorEigSym(k, linalg.On(s), linalg.WithContext(ctx))
 		return err
 	})
 	if err != nil {

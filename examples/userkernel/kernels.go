@@ -4,7 +4,7 @@ import (
 	_ "embed"
 
 	"github.com/tandem-gpu/tandem/backend"
-	"github.com/tandem-gpu/tandem/linalg"
+	"github.com/tandem-gpu/tandem/gpu"
 )
 
 //go:embed kernels.cl
@@ -18,7 +18,7 @@ var (
 	jacobi = &backend.Source{Name: "jacobi", File: "kernels.cl", Text: text, Go: jacobiGo}
 )
 
-// saxpyGo runs the work-items of the groups lo to hi-1, as the kernel does. linalg.FMA rounds once,
+// saxpyGo runs the work-items of the groups lo to hi-1, as the kernel does. gpu.FMA rounds once,
 // as the kernel's fma.
 func saxpyGo(g backend.Grid, lo, hi int, args []backend.Arg) error {
 	n, a := int(args[0].Int32()), args[1].Float32()
@@ -26,7 +26,7 @@ func saxpyGo(g backend.Grid, lo, hi int, args []backend.Arg) error {
 	step, _, _ := g.Size()
 	g.Each(lo, hi, func(first, _, _ int) {
 		for i := first; i < n; i += step {
-			y[i] = linalg.FMA(a, x[i], y[i])
+			y[i] = gpu.FMA(a, x[i], y[i])
 		}
 	})
 	return nil

@@ -521,7 +521,7 @@ func (l *launcher) param(j int) {
 	}
 	elemName := l.typeName(elem)
 	arg := l.unique("Arg" + strconv.Itoa(j+1))
-	l.typeParams = append(l.typeParams, arg+" linalg.KernelArg["+elemName+"]")
+	l.typeParams = append(l.typeParams, arg+" launch.KernelArg["+elemName+"]")
 	l.params = append(l.params, name+" "+arg)
 	l.steps = append(l.steps, fmt.Sprintf("launch.%s[%s](&%s, %q, %s)", step, elemName, l.call, v.Name, name))
 }

@@ -47,7 +47,7 @@ func (l *launcher) mapParam(name string, t types.Type, constraint, step string) 
 	name = l.unique(name)
 	elem := l.typeName(l.Types.Close(types.Unalias(t).(*types.Named).TypeArgs().At(0), l.env))
 	arg := l.unique("Arg" + strconv.Itoa(len(l.params)))
-	l.typeParams = append(l.typeParams, arg+" linalg."+constraint+"["+elem+"]")
+	l.typeParams = append(l.typeParams, arg+" launch."+constraint+"["+elem+"]")
 	l.params = append(l.params, name+" "+arg)
 	l.steps = append(l.steps, fmt.Sprintf("launch.%s[%s](&%s, %s)", step, elem, l.call, name))
 }

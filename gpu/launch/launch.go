@@ -8,9 +8,23 @@ import (
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/internal/arglist"
+	"github.com/tandem-gpu/tandem/internal/inside"
 	"github.com/tandem-gpu/tandem/internal/strided"
 	"github.com/tandem-gpu/tandem/linalg"
 )
+
+// KernelArg is what the launch function of a kernel takes for a slice or a matrix of T: memory of
+// the host, which is copied to the device and back (or used in place), or an array on the device.
+// As a matrix, a slice is one row; as a slice, a matrix or an array must be packed.
+type KernelArg[T any] interface {
+	[]T | linalg.Matrix[T] | *linalg.Array[T]
+}
+
+// MapArg is what the launch function of a map takes for an input of elements T: a matrix of the
+// result's shape, or a row, a column or a single element, which is repeated.
+type MapArg[T any] interface {
+	[]T | linalg.Matrix[T] | *linalg.Array[T] | linalg.Const[T]
+}
 
 // A Call is one launch of a kernel written in Go. An error of one step is returned by Launch.
 type Call struct {
@@ -41,7 +55,7 @@ func New(s *linalg.Session, src *backend.Source, g backend.Grid) Call {
 	case s == nil:
 		c.err = fmt.Errorf("launch: kernel %s: %w: the session, or destination, is nil", src.Name, backend.ErrLaunch)
 	default:
-		c.kernel, c.err = s.Kernel(src)
+		c.kernel, c.err = inside.Kernel(s, src)
 	}
 	return c
 }
@@ -50,7 +64,7 @@ func New(s *linalg.Session, src *backend.Source, g backend.Grid) Call {
 func (c *Call) Scalar(a backend.Arg) { c.list.Args = append(c.list.Args, a) }
 
 // Slice adds x as a slice: its buffer, offset and length.
-func Slice[T any, A linalg.KernelArg[T]](c *Call, name string, x A) {
+func Slice[T any, A KernelArg[T]](c *Call, name string, x A) {
 	if o, ok := operandOf[T](c, len(c.list.Args), name, x); ok {
 		if o.stride != o.cols && o.rows > 1 {
 			c.fail(name, fmt.Errorf("%w: a kernel's slice takes a packed matrix, and the stride is %d",
@@ -61,7 +75,7 @@ func Slice[T any, A linalg.KernelArg[T]](c *Call, name string, x A) {
 }
 
 // Matrix adds x as a matrix: its buffer, offset, rows, columns and stride.
-func Matrix[T any, A linalg.KernelArg[T]](c *Call, name string, x A) {
+func Matrix[T any, A KernelArg[T]](c *Call, name string, x A) {
 	if o, ok := operandOf[T](c, len(c.list.Args), name, x); ok {
 		c.add(&o, o.rows, o.cols, o.stride)
 	}
@@ -72,7 +86,7 @@ func Matrix[T any, A linalg.KernelArg[T]](c *Call, name string, x A) {
 func (c *Call) Launch() error {
 	if c.err == nil {
 		if len(c.host) == 0 {
-			c.err = c.s.LaunchArgs(c.kernel, c.grid, c.list.Args)
+			c.err = inside.Launch(c.s, c.kernel, c.grid, c.list.Args)
 		} else {
 			c.err = c.s.Launch(c.kernel, c.grid, c.withHost()...)
 		}
@@ -141,7 +155,7 @@ func (c *Call) checkElement(n, size int) error {
 }
 
 // operandOf finds the memory of x, which is parameter n, unless the call has failed.
-func operandOf[T any, A linalg.KernelArg[T]](c *Call, n int, name string, x A) (o operand, ok bool) {
+func operandOf[T any, A KernelArg[T]](c *Call, n int, name string, x A) (o operand, ok bool) {
 	if c.err != nil {
 		return o, false
 	}

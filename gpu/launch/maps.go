@@ -39,7 +39,7 @@ func NewMap(s *linalg.Session, src *backend.Source, name string) Map {
 }
 
 // Result is the first step: where the results go.
-func Result[T any, A linalg.KernelArg[T]](c *Map, z A) {
+func Result[T any, A KernelArg[T]](c *Map, z A) {
 	c.operands[0].operand, _ = operandOf[T](&c.Call, 0, "the result", z)
 	c.n = 1
 }
@@ -47,7 +47,7 @@ func Result[T any, A linalg.KernelArg[T]](c *Map, z A) {
 var inputNames = [maxInputs]string{"input 1", "input 2", "input 3", "input 4"}
 
 // Input adds an input.
-func Input[T any, A linalg.MapArg[T]](c *Map, x A) {
+func Input[T any, A MapArg[T]](c *Map, x A) {
 	o, name := &c.operands[c.n], inputNames[c.n-1]
 	at := 5 + 6*(c.n-1)          // a matrix takes five arguments, an input a number more
 	switch x := any(&x).(type) { // a pointer, as a number in an interface takes memory

@@ -67,7 +67,9 @@ var rules = []rule{
 	{pkg: "gpu", may: []string{"backend", "internal/host", "rmath", "rmath/f32"}},
 	{pkg: "gpu/support", may: []string{"backend", "gpu", "internal/host"}},
 	// what generated code launches with
-	{pkg: "gpu/launch", may: []string{"backend", "kernels", "linalg", "internal/arglist", "internal/strided"}},
+	{pkg: "gpu/launch", may: []string{
+		"backend", "kernels", "linalg", "internal/arglist", "internal/inside", "internal/strided",
+	}},
 	{pkg: "gpu/compile", may: []string{"gpu/compiler"}},
 	{pkg: "gpu/compiler", may: []string{
 		"backend", "gpu/support", "gpu/compiler/internal/...", "internal/nativegen", "internal/ptxgen",
@@ -156,9 +158,15 @@ var rules = []rule{
 	{pkg: "internal/outofcore", may: []string{
 		"backend", "element", "internal/npy", "internal/parallel", "internal/tiles",
 	}},
+	// what linalg does for packages beside it, which it fills in itself
+	{pkg: "internal/inside/hooks", may: []string{"backend", "internal/outofcore", "kernels"}},
+	{pkg: "internal/inside", may: []string{
+		"backend", "internal/inside/hooks", "internal/outofcore", "internal/strided", "linalg",
+	}},
 	{
 		pkg: "linalg",
 		may: []string{
+			"internal/inside/hooks",
 			"backend", "element", "kernels", "internal/arglist", "internal/host", "internal/hugepage", "internal/npy",
 			"internal/outofcore", "internal/panels", "internal/solve", "internal/strided", "internal/tiles",
 			"internal/tuning",
@@ -166,12 +174,19 @@ var rules = []rule{
 		mods: []string{"gonum.org/v1/gonum/..."},
 	},
 	{
+		pkg: "linalg/files",
+		may: []string{
+			"backend", "element", "internal/inside/...", "internal/npy", "internal/outofcore", "kernels", "linalg",
+		},
+		mods: []string{"gonum.org/v1/gonum/blas"},
+	},
+	{
 		pkg:  "linalg/gonumblas",
 		may:  []string{"backend", "element", "kernels", "linalg", "internal/host", "internal/solve", "internal/tuning"},
 		mods: []string{"gonum.org/v1/gonum/..."},
 	},
 	{pkg: "linalg/batched", may: []string{
-		"backend", "gpu", "gpu/launch", "gpu/support", "linalg", "linalg/batched/nativecode",
+		"backend", "gpu", "gpu/launch", "gpu/support", "internal/inside", "linalg", "linalg/batched/nativecode",
 	}},
 	{pkg: "linalg/batched/nativecode", may: []string{"gpu/support"}},
 	// what NumPy has for arrays
@@ -179,11 +194,11 @@ var rules = []rule{
 		pkg: "array",
 		may: []string{
 			"array/internal/...", "array/nativecode", "backend", "element", "gpu", "gpu/launch", "gpu/support",
-			"internal/parallel", "kernels", "linalg", "rmath", "rmath/f32",
+			"internal/inside", "internal/parallel", "kernels", "linalg", "linalg/files", "rmath", "rmath/f32",
 		},
 		mods: []string{"gonum.org/v1/gonum/..."},
 	},
-	{pkg: "array/np", may: []string{"array", "linalg"}, mods: []string{"gonum.org/v1/gonum/blas"}},
+	{pkg: "array/np", may: []string{"array", "internal/inside", "linalg"}, mods: []string{"gonum.org/v1/gonum/blas"}},
 	{pkg: "array/nativecode", may: []string{"gpu/support"}},
 	{pkg: "array/internal/moves", may: []string{
 		"array/internal/moves/nativecode", "backend", "gpu", "gpu/launch", "gpu/support", "linalg",
@@ -194,12 +209,14 @@ var rules = []rule{
 		"rmath/f32",
 	}},
 	{pkg: "array/internal/sorting", may: []string{
-		"array/internal/sorting/nativecode", "backend", "gpu", "gpu/launch", "gpu/support", "kernels", "linalg",
+		"array/internal/sorting/nativecode", "backend", "gpu", "gpu/launch", "gpu/support", "internal/inside",
+		"kernels", "linalg",
 	}},
 	{pkg: "array/internal/sorting/nativecode", may: []string{"gpu/support"}},
 	{pkg: "array/internal/random/nativecode", may: []string{"gpu/support"}},
 	{pkg: "array/internal/sums", may: []string{
-		"array/internal/sums/nativecode", "backend", "gpu", "gpu/launch", "gpu/support", "internal/superacc",
+		"array/internal/sums/nativecode", "backend", "gpu", "gpu/launch", "gpu/support", "internal/inside",
+		"internal/superacc",
 		"linalg",
 	}},
 	{pkg: "array/internal/sums/nativecode", may: []string{"gpu/support"}},
@@ -208,7 +225,8 @@ var rules = []rule{
 	{
 		pkg: "cluster",
 		may: []string{
-			"array", "backend", "cluster/internal/mpi", "element", "kernels", "linalg", "internal/host", "internal/npy",
+			"array", "backend", "cluster/internal/mpi", "element", "kernels", "linalg", "internal/host",
+			"internal/inside", "internal/npy",
 		},
 		mods: []string{"gonum.org/v1/gonum/..."},
 	},

@@ -95,16 +95,16 @@ func array[T any](u *use, rows, cols int) *linalg.Array[T] {
 	return fault.Keep(u.Use, fault.Must(linalg.NewArray[T](u.Session, rows, cols)))
 }
 
-// productsOfBytes: GemmInt8Arrays, which makes words of both operands, and GemmInt8Context.
+// productsOfBytes: GemmInt8Arrays, which makes words of both operands, and GemmInt8.
 func productsOfBytes(u *use) (out []float32) {
 	a, b := linalg.NewMatrix[uint8](5, 7, nil), linalg.NewMatrix[int8](7, 6, nil)
 	for i := range b.Data {
 		a.Data[i%35], b.Data[i] = uint8(40*i), int8(90*i)
 	}
 	x, y, z := upload(u, a), upload(u, b), array[int32](u, 5, 6)
-	fault.Check(linalg.GemmInt8Arrays(1, blas.NoTrans, x, blas.NoTrans, y, 0, z))
+	fault.Check(linalg.GemmInt8Arrays(blas.NoTrans, x, blas.NoTrans, y, 0, z))
 	c := fault.Must(z.Download())
-	fault.Check(linalg.GemmInt8Context(context.Background(), u.Session, blas.NoTrans, a, blas.NoTrans, b, 1, c))
+	fault.Check(linalg.GemmInt8(blas.NoTrans, a, blas.NoTrans, b, 1, c, linalg.On(u.Session)))
 	for _, v := range c.Data {
 		out = append(out, float32(v))
 	}
@@ -216,12 +216,12 @@ func userKernel(u *use, src *backend.Source) []float32 {
 func hostMatrices(u *use) []float32 {
 	ctx, s := context.Background(), u.Session
 	a, b, c := filled(6, 4, 1, 7), filled(4, 5, 0, 8), filled(6, 5, 2, 9)
-	product := fault.Must(linalg.MatMulContext(ctx, s, a, b))
-	fault.Check(linalg.GemmContext(ctx, s, 2, blas.NoTrans, a, blas.NoTrans, b, 1, c))
-	out := slices.Concat(product.Data, fault.Must(linalg.TransposeContext(ctx, s, a)).Data)
+	product := fault.Must(linalg.MatMul(a, b, linalg.On(s), linalg.WithContext(ctx)))
+	fault.Check(linalg.Gemm(2, blas.NoTrans, a, blas.NoTrans, b, 1, c, linalg.On(s), linalg.WithContext(ctx)))
+	out := slices.Concat(product.Data, fault.Must(linalg.Transpose(a, linalg.On(s), linalg.WithContext(ctx))).Data)
 	for _, op := range kernels.Elementwises() {
 		inputs := []linalg.Matrix[float32]{product, c}[:op.Inputs]
-		out = append(out, fault.Must(linalg.ElementwiseContext(ctx, s, op, 5, inputs...)).Data...)
+		out = append(out, fault.Must(linalg.Elementwise(op, 5, inputs, linalg.On(s), linalg.WithContext(ctx))).Data...)
 	}
 	return out
 }
@@ -229,15 +229,16 @@ func hostMatrices(u *use) []float32 {
 // batched: several products at once.
 func batched(u *use) []float32 {
 	a, b := filled(6, 5, 0, 15), filled(15, 4, 1, 16)
-	return fault.Must(linalg.MatMulBatchedContext(context.Background(), u.Session, 3, a, b)).Data
+	return fault.Must(linalg.MatMul(a, b, linalg.Batch(3), linalg.On(u.Session))).Data
 }
 
 // large: a sum and a product in the host's memory itself, or in copies.
 func large(u *use) []float32 {
 	ctx := context.Background()
 	a, c := filled(300, 450, 2, 17), filled(300, 300, 0, 18)
-	sum := fault.Must(linalg.AddContext(ctx, u.Session, a, a))
-	fault.Check(linalg.GemmContext(ctx, u.Session, 1, blas.NoTrans, a, blas.NoTrans, filled(450, 300, 0, 19), 2, c))
+	sum := fault.Must(linalg.Add(a, a, linalg.On(u.Session), linalg.WithContext(ctx)))
+	fault.Check(linalg.Gemm(1, blas.NoTrans, a, blas.NoTrans, filled(450, 300, 0, 19), 2, c, linalg.On(u.Session),
+		linalg.WithContext(ctx)))
 	return slices.Concat(sum.Data, c.Data)
 }
 
@@ -245,9 +246,10 @@ func large(u *use) []float32 {
 func cancellable(u *use) []float32 {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	m := fault.Must(linalg.MatMulContext(ctx, u.Session, filled(5, 6, 0, 10), filled(6, 4, 1, 11)))
+	m := fault.Must(linalg.MatMul(filled(5, 6, 0, 10), filled(6, 4, 1, 11), linalg.On(u.Session),
+		linalg.WithContext(ctx)))
 	x, y := upload(u, m), array[float32](u, 4, 4)
-	fault.Check(y.GemmContext(ctx, 1, blas.Trans, x, blas.NoTrans, x, 0))
+	fault.Check(y.Gemm(1, blas.Trans, x, blas.NoTrans, x, 0, linalg.WithContext(ctx)))
 	return fault.Must(y.Download()).Data
 }
 

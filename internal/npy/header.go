@@ -15,6 +15,9 @@ import (
 	"github.com/tandem-gpu/tandem/element"
 )
 
+// Err is what linalg calls the errors below.
+var Err = errors.New("linalg: .npy")
+
 var (
 	// ErrFormat: the file is not a NumPy file, or it is damaged.
 	ErrFormat = errors.New("not a whole .npy file")
@@ -23,6 +26,23 @@ var (
 	// ErrDims: the array has more than two dimensions.
 	ErrDims = errors.New("number of dimensions not supported")
 )
+
+// Named makes an error about what a file holds match Err.
+func Named(err error) error {
+	if errors.Is(err, ErrFormat) || errors.Is(err, ErrType) || errors.Is(err, ErrDims) {
+		return fmt.Errorf("%w: %w", Err, err)
+	}
+	return err
+}
+
+// CheckType is an error that matches Err where the file holds another type.
+func (h *Header) CheckType(want element.Type) error {
+	if h.Type == want {
+		return nil
+	}
+	return fmt.Errorf("%w: the file holds %s, not %s: read it as that, or convert it with numpy's astype('%s')",
+		Err, h.Type, want, strings.ToLower(want.String()))
+}
 
 // A Header is what a file tells about the data that follow it.
 type Header struct {

@@ -14,9 +14,29 @@ import (
 type Shape struct {
 	Rows, Cols, Steps int
 	Inputs            int // 1 or 2, which are operands 1 and 2
-	// Region is what region c of the result needs of operand i.
-	Region func(i int, c tiles.Tile, k, l int) tiles.Tile
+	Region            Region
 }
+
+// A Region is what region c of the result needs of operand i for the steps k to l-1.
+type Region func(i int, c tiles.Tile, k, l int) tiles.Tile
+
+// ProductRegion is the rows of A, or the columns of B.
+func ProductRegion(i int, c tiles.Tile, k, l int) tiles.Tile {
+	if i == 1 {
+		c.Col, c.Cols = k, l-k
+	} else {
+		c.Row, c.Rows = k, l-k
+	}
+	return c
+}
+
+// TransposeRegion is the region at the other side of the diagonal.
+func TransposeRegion(_ int, c tiles.Tile, _, _ int) tiles.Tile {
+	return tiles.Tile{Row: c.Col, Col: c.Row, Rows: c.Cols, Cols: c.Rows}
+}
+
+// SameRegion is the region of the result.
+func SameRegion(_ int, c tiles.Tile, _, _ int) tiles.Tile { return c }
 
 // reuses tells whether several tiles of the result need one region of an operand, as those of a
 // product do.

@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/internal/inside"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -32,7 +33,7 @@ func LU[T Float](a *Array[T], pivots, status *Array[int32]) error {
 	if err == nil {
 		err = cmp.Or(x.check("pivots", pivots, x.n), x.check("status", status, 1))
 	}
-	if err == nil && pivots.Overlaps(status) {
+	if err == nil && inside.Overlap(pivots, status) {
 		err = fmt.Errorf("%w: LU: pivots and status", linalg.ErrOverlap)
 	}
 	if err != nil || x.count == 0 {
@@ -193,7 +194,7 @@ func checkSides[T Float](x batch, b, a *Array[T]) error {
 		return fmt.Errorf("%w: %s of %d matrices of %dx%d: b is %s, and must have %d rows", linalg.ErrShape, x.op,
 			x.count, x.n, x.n, b, x.count*x.n)
 	}
-	if b.Overlaps(a) {
+	if inside.Overlap(b, a) {
 		return fmt.Errorf("%w: %s: b and a", linalg.ErrOverlap, x.op)
 	}
 	return nil
@@ -201,7 +202,7 @@ func checkSides[T Float](x batch, b, a *Array[T]) error {
 
 // withScratch calls f with memory for a matrix of each work-item, and rest elements more.
 func withScratch[T Float](x batch, rest int, f func(*Array[T]) error) error {
-	return linalg.WithScratch(x.s, x.groups*(x.n*x.ld+rest), x.wide, f)
+	return inside.WithScratch(x.s, x.groups*(x.n*x.ld+rest), x.wide, f)
 }
 
 func empty[T any](a *Array[T]) bool {

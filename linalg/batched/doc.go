@@ -1,8 +1,8 @@
 // Package batched factors many small matrices at once, and solves by them, each operation in one
 // launch: LU, Cholesky and solutions of count matrices of n by n for n up to [MaxOrder].
 //
-// As in [linalg.MatMulBatched] the matrices of an operand lie below each other in its array, at any
-// stride: count of n by n are an array of count*n by n, their right sides one of count*n by m.
+// As in [linalg.Batch] the matrices of an operand lie below each other in its array, at any stride:
+// count of n by n are an array of count*n by n, their right sides one of count*n by m.
 // Functions enqueue their work and return. They overwrite the operand, and each matrix gets the
 // bits that [linalg.FactorLU], [linalg.FactorCholesky] and Solve give it alone, on every device,
 // whatever the others of its batch are.

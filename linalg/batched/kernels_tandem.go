@@ -15,7 +15,7 @@ import (
 
 // launchLu runs [lu] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func launchLu[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.KernelArg[int32], Arg3 linalg.KernelArg[int32], Arg4 linalg.KernelArg[T]](s *linalg.Session, grid backend.Grid, a Arg1, pivots Arg2, status Arg3, scratch Arg4, n int, ld int) error {
+func launchLu[T interface{ float32 | float64 }, Arg1 launch.KernelArg[T], Arg2 launch.KernelArg[int32], Arg3 launch.KernelArg[int32], Arg4 launch.KernelArg[T]](s *linalg.Session, grid backend.Grid, a Arg1, pivots Arg2, status Arg3, scratch Arg4, n int, ld int) error {
 	call := launch.New(s, luKernels.Of(*new(T)), grid)
 	launch.Matrix[T](&call, "a", a)
 	launch.Matrix[int32](&call, "pivots", pivots)
@@ -41,7 +41,7 @@ var luFloat64Kernel = support.Lazy{New: func() *backend.Source {
 
 // launchCholesky runs [cholesky] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func launchCholesky[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.KernelArg[int32], Arg3 linalg.KernelArg[T]](s *linalg.Session, grid backend.Grid, a Arg1, status Arg2, scratch Arg3, n int, ld int) error {
+func launchCholesky[T interface{ float32 | float64 }, Arg1 launch.KernelArg[T], Arg2 launch.KernelArg[int32], Arg3 launch.KernelArg[T]](s *linalg.Session, grid backend.Grid, a Arg1, status Arg2, scratch Arg3, n int, ld int) error {
 	call := launch.New(s, choleskyKernels.Of(*new(T)), grid)
 	launch.Matrix[T](&call, "a", a)
 	launch.Matrix[int32](&call, "status", status)
@@ -66,7 +66,7 @@ var choleskyFloat64Kernel = support.Lazy{New: func() *backend.Source {
 
 // launchSolveLU runs [solveLU] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func launchSolveLU[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.KernelArg[T], Arg3 linalg.KernelArg[int32], Arg4 linalg.KernelArg[T]](s *linalg.Session, grid backend.Grid, b Arg1, a Arg2, pivots Arg3, scratch Arg4, n int, ld int) error {
+func launchSolveLU[T interface{ float32 | float64 }, Arg1 launch.KernelArg[T], Arg2 launch.KernelArg[T], Arg3 launch.KernelArg[int32], Arg4 launch.KernelArg[T]](s *linalg.Session, grid backend.Grid, b Arg1, a Arg2, pivots Arg3, scratch Arg4, n int, ld int) error {
 	call := launch.New(s, solveLUKernels.Of(*new(T)), grid)
 	launch.Matrix[T](&call, "b", b)
 	launch.Matrix[T](&call, "a", a)
@@ -92,7 +92,7 @@ var solveLUFloat64Kernel = support.Lazy{New: func() *backend.Source {
 
 // launchSolveCholesky runs [solveCholesky] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func launchSolveCholesky[T interface{ float32 | float64 }, Arg1 linalg.KernelArg[T], Arg2 linalg.KernelArg[T], Arg3 linalg.KernelArg[T]](s *linalg.Session, grid backend.Grid, b Arg1, a Arg2, scratch Arg3, all int, n int, ld int) error {
+func launchSolveCholesky[T interface{ float32 | float64 }, Arg1 launch.KernelArg[T], Arg2 launch.KernelArg[T], Arg3 launch.KernelArg[T]](s *linalg.Session, grid backend.Grid, b Arg1, a Arg2, scratch Arg3, all int, n int, ld int) error {
 	call := launch.New(s, solveCholeskyKernels.Of(*new(T)), grid)
 	launch.Matrix[T](&call, "b", b)
 	launch.Matrix[T](&call, "a", a)

@@ -1,7 +1,6 @@
 package gonumblas
 
 import (
-	"context"
 	"errors"
 	"fmt"
 
@@ -24,7 +23,7 @@ func (e *engine) isForDevice(m, n int) bool {
 // deviceLU is Dgetrf. It is false where the device fails, and where numbers are beyond the type,
 // which the host leaves as LAPACK does.
 func (e *engine) deviceLU(a linalg.Matrix[float64], ipiv []int) (done bool) {
-	lu, err := linalg.FactorLUContext(context.Background(), e.s, cut(a))
+	lu, err := linalg.FactorLU(cut(a), linalg.On(e.s))
 	switch {
 	case errors.Is(err, linalg.ErrOverflow):
 		return false
@@ -50,7 +49,7 @@ func (e *engine) deviceCholesky(ul blas.Uplo, a linalg.Matrix[float64]) (definit
 		host.Transpose(n, n, triangle.Data, n, transposed.Data, n)
 		lower = transposed
 	}
-	c, err := linalg.FactorCholeskyContext(context.Background(), e.s, lower)
+	c, err := linalg.FactorCholesky(lower, linalg.On(e.s))
 	switch {
 	case errors.Is(err, linalg.ErrNotPositiveDefinite):
 		return false, true

@@ -1,7 +1,6 @@
 package gonumblas
 
 import (
-	"context"
 	"fmt"
 
 	"gonum.org/v1/gonum/blas"
@@ -60,12 +59,12 @@ func deviceGemm[T float](e *engine, alpha T, tA blas.Transpose, a linalg.Matrix[
 	b linalg.Matrix[T], beta T, c linalg.Matrix[T],
 ) error {
 	if beta == 0 {
-		return linalg.GemmContext(context.Background(), e.s, alpha, tA, a, tB, b, beta, c)
+		return linalg.Gemm(alpha, tA, a, tB, b, beta, c, linalg.On(e.s))
 	}
 	result, memory := scratch[T](c.Rows, c.Cols)
 	defer memory.Give()
 	copyMatrix(result, c)
-	if err := linalg.GemmContext(context.Background(), e.s, alpha, tA, a, tB, b, beta, result); err != nil {
+	if err := linalg.Gemm(alpha, tA, a, tB, b, beta, result, linalg.On(e.s)); err != nil {
 		return err
 	}
 	copyMatrix(c, result)

@@ -1,7 +1,6 @@
 package gonumblas
 
 import (
-	"context"
 	"fmt"
 
 	"gonum.org/v1/gonum/blas"
@@ -79,11 +78,11 @@ func deviceUpdate[T float](e *engine, negate bool, a, b, c linalg.Matrix[T]) err
 	result, memory := scratch[T](c.Rows, c.Cols)
 	defer memory.Give()
 	copyMatrix(result, c)
-	f := linalg.AddMulContext[T]
+	f := linalg.AddMul[T]
 	if negate {
-		f = linalg.SubMulContext[T]
+		f = linalg.SubMul[T]
 	}
-	if err := f(context.Background(), e.s, cut(a), cut(b), result); err != nil {
+	if err := f(cut(a), cut(b), result, linalg.On(e.s)); err != nil {
 		return err
 	}
 	copyMatrix(c, result)

@@ -16,7 +16,7 @@ import (
 // with host memory it blocks until the kernel is done.
 func LaunchPlace[E interface {
 	uint8 | uint16 | uint32 | uint64
-}, Arg1 linalg.KernelArg[E], Arg2 linalg.KernelArg[E]](s *linalg.Session, grid backend.Grid, c Arg1, a Arg2, m Map) error {
+}, Arg1 launch.KernelArg[E], Arg2 launch.KernelArg[E]](s *linalg.Session, grid backend.Grid, c Arg1, a Arg2, m Map) error {
 	call := launch.New(s, PlaceKernels.Of(*new(E)), grid)
 	launch.Matrix[E](&call, "c", c)
 	launch.Matrix[E](&call, "a", a)
@@ -56,7 +56,7 @@ var PlaceUint64Kernel = support.Lazy{New: func() *backend.Source {
 // with host memory it blocks until the kernel is done.
 func LaunchPlaceShort[E interface {
 	uint8 | uint16 | uint32 | uint64
-}, Arg1 linalg.KernelArg[E], Arg2 linalg.KernelArg[E]](s *linalg.Session, grid backend.Grid, c Arg1, a Arg2, m Map) error {
+}, Arg1 launch.KernelArg[E], Arg2 launch.KernelArg[E]](s *linalg.Session, grid backend.Grid, c Arg1, a Arg2, m Map) error {
 	call := launch.New(s, PlaceShortKernels.Of(*new(E)), grid)
 	launch.Matrix[E](&call, "c", c)
 	launch.Matrix[E](&call, "a", a)
@@ -94,7 +94,7 @@ var PlaceShortUint64Kernel = support.Lazy{New: func() *backend.Source {
 
 // LaunchCheck runs [Check] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchCheck[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int32], Arg3 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, bad Arg1, owners Arg2, index Arg3, rows int) error {
+func LaunchCheck[Arg1 launch.KernelArg[int32], Arg2 launch.KernelArg[int32], Arg3 launch.KernelArg[int32]](s *linalg.Session, grid backend.Grid, bad Arg1, owners Arg2, index Arg3, rows int) error {
 	call := launch.New(s, CheckKernel.Source(), grid)
 	launch.Slice[int32](&call, "bad", bad)
 	launch.Slice[int32](&call, "owners", owners)
@@ -109,7 +109,7 @@ var CheckKernel = support.Lazy{New: func() *backend.Source {
 
 // LaunchCheckInOrder runs [CheckInOrder] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchCheckInOrder[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int32], Arg3 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, bad Arg1, owners Arg2, index Arg3, rows int) error {
+func LaunchCheckInOrder[Arg1 launch.KernelArg[int32], Arg2 launch.KernelArg[int32], Arg3 launch.KernelArg[int32]](s *linalg.Session, grid backend.Grid, bad Arg1, owners Arg2, index Arg3, rows int) error {
 	call := launch.New(s, CheckInOrderKernel.Source(), grid)
 	launch.Slice[int32](&call, "bad", bad)
 	launch.Slice[int32](&call, "owners", owners)
@@ -126,7 +126,7 @@ var CheckInOrderKernel = support.Lazy{New: func() *backend.Source {
 // with host memory it blocks until the kernel is done.
 func LaunchRows[E interface {
 	uint8 | uint16 | uint32 | uint64
-}, Arg1 linalg.KernelArg[E], Arg2 linalg.KernelArg[E], Arg3 linalg.KernelArg[int32], Arg4 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, c Arg1, a Arg2, index Arg3, bad Arg4, put bool, short bool) error {
+}, Arg1 launch.KernelArg[E], Arg2 launch.KernelArg[E], Arg3 launch.KernelArg[int32], Arg4 launch.KernelArg[int32]](s *linalg.Session, grid backend.Grid, c Arg1, a Arg2, index Arg3, bad Arg4, put bool, short bool) error {
 	call := launch.New(s, RowsKernels.Of(*new(E)), grid)
 	launch.Matrix[E](&call, "c", c)
 	launch.Matrix[E](&call, "a", a)
@@ -164,7 +164,7 @@ var RowsUint64Kernel = support.Lazy{New: func() *backend.Source {
 // with host memory it blocks until the kernel is done.
 func LaunchCols[E interface {
 	uint8 | uint16 | uint32 | uint64
-}, Arg1 linalg.KernelArg[E], Arg2 linalg.KernelArg[E], Arg3 linalg.KernelArg[int32], Arg4 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, c Arg1, a Arg2, index Arg3, bad Arg4) error {
+}, Arg1 launch.KernelArg[E], Arg2 launch.KernelArg[E], Arg3 launch.KernelArg[int32], Arg4 launch.KernelArg[int32]](s *linalg.Session, grid backend.Grid, c Arg1, a Arg2, index Arg3, bad Arg4) error {
 	call := launch.New(s, ColsKernels.Of(*new(E)), grid)
 	launch.Matrix[E](&call, "c", c)
 	launch.Matrix[E](&call, "a", a)
@@ -200,7 +200,7 @@ var ColsUint64Kernel = support.Lazy{New: func() *backend.Source {
 // with host memory it blocks until the kernel is done.
 func LaunchAlong[E interface {
 	uint8 | uint16 | uint32 | uint64
-}, Arg1 linalg.KernelArg[E], Arg2 linalg.KernelArg[E], Arg3 linalg.KernelArg[int32], Arg4 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, c Arg1, a Arg2, index Arg3, bad Arg4) error {
+}, Arg1 launch.KernelArg[E], Arg2 launch.KernelArg[E], Arg3 launch.KernelArg[int32], Arg4 launch.KernelArg[int32]](s *linalg.Session, grid backend.Grid, c Arg1, a Arg2, index Arg3, bad Arg4) error {
 	call := launch.New(s, AlongKernels.Of(*new(E)), grid)
 	launch.Matrix[E](&call, "c", c)
 	launch.Matrix[E](&call, "a", a)
@@ -236,7 +236,7 @@ var AlongUint64Kernel = support.Lazy{New: func() *backend.Source {
 // with host memory it blocks until the kernel is done.
 func LaunchAlongRows[E interface {
 	uint8 | uint16 | uint32 | uint64
-}, Arg1 linalg.KernelArg[E], Arg2 linalg.KernelArg[E], Arg3 linalg.KernelArg[int32], Arg4 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, c Arg1, a Arg2, index Arg3, bad Arg4, put bool) error {
+}, Arg1 launch.KernelArg[E], Arg2 launch.KernelArg[E], Arg3 launch.KernelArg[int32], Arg4 launch.KernelArg[int32]](s *linalg.Session, grid backend.Grid, c Arg1, a Arg2, index Arg3, bad Arg4, put bool) error {
 	call := launch.New(s, AlongRowsKernels.Of(*new(E)), grid)
 	launch.Matrix[E](&call, "c", c)
 	launch.Matrix[E](&call, "a", a)
@@ -271,7 +271,7 @@ var AlongRowsUint64Kernel = support.Lazy{New: func() *backend.Source {
 
 // LaunchCountTrue runs [CountTrue] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchCountTrue[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[uint8]](s *linalg.Session, grid backend.Grid, counts Arg1, mask Arg2, per int) error {
+func LaunchCountTrue[Arg1 launch.KernelArg[int32], Arg2 launch.KernelArg[uint8]](s *linalg.Session, grid backend.Grid, counts Arg1, mask Arg2, per int) error {
 	call := launch.New(s, CountTrueKernel.Source(), grid)
 	launch.Slice[int32](&call, "counts", counts)
 	launch.Slice[uint8](&call, "mask", mask)
@@ -285,7 +285,7 @@ var CountTrueKernel = support.Lazy{New: func() *backend.Source {
 
 // LaunchNumbers runs [Numbers] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchNumbers[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[uint8], Arg3 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, index Arg1, mask Arg2, counts Arg3, per int) error {
+func LaunchNumbers[Arg1 launch.KernelArg[int32], Arg2 launch.KernelArg[uint8], Arg3 launch.KernelArg[int32]](s *linalg.Session, grid backend.Grid, index Arg1, mask Arg2, counts Arg3, per int) error {
 	call := launch.New(s, NumbersKernel.Source(), grid)
 	launch.Matrix[int32](&call, "index", index)
 	launch.Slice[uint8](&call, "mask", mask)
@@ -300,7 +300,7 @@ var NumbersKernel = support.Lazy{New: func() *backend.Source {
 
 // LaunchElements runs [Elements] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchElements[E interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[E], Arg2 linalg.KernelArg[E], Arg3 linalg.KernelArg[uint8], Arg4 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, c Arg1, a Arg2, mask Arg3, counts Arg4, per int) error {
+func LaunchElements[E interface{ uint32 | uint64 }, Arg1 launch.KernelArg[E], Arg2 launch.KernelArg[E], Arg3 launch.KernelArg[uint8], Arg4 launch.KernelArg[int32]](s *linalg.Session, grid backend.Grid, c Arg1, a Arg2, mask Arg3, counts Arg4, per int) error {
 	call := launch.New(s, ElementsKernels.Of(*new(E)), grid)
 	launch.Matrix[E](&call, "c", c)
 	launch.Slice[E](&call, "a", a)

@@ -19,7 +19,7 @@ import (
 // with host memory it blocks until the kernel is done.
 func LaunchFill[T interface{ float32 | float64 | int32 }, M interface {
 	Uniform32 | Uniform64 | Normal32 | Normal64 | Integers
-}, Arg2 linalg.KernelArg[T]](s *linalg.Session, grid backend.Grid, m M, c Arg2, s_ Source, r Range) error {
+}, Arg2 launch.KernelArg[T]](s *linalg.Session, grid backend.Grid, m M, c Arg2, s_ Source, r Range) error {
 	call := launch.New(s, FillKernels.Of(*new(T), *new(M)), grid)
 	launch.Matrix[T](&call, "c", c)
 	call.Scalar(support.Arg(uint64(s_.Key)))

@@ -15,7 +15,7 @@ import (
 
 // LaunchPack runs [Pack] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchPack[E interface{ uint8 | uint32 | uint64 }, P interface{ uint64 | uint32 }, Arg1 linalg.KernelArg[P], Arg2 linalg.KernelArg[E]](s *linalg.Session, grid backend.Grid, pairs Arg1, a Arg2, line int, o Order, shift uint) error {
+func LaunchPack[E interface{ uint8 | uint32 | uint64 }, P interface{ uint64 | uint32 }, Arg1 launch.KernelArg[P], Arg2 launch.KernelArg[E]](s *linalg.Session, grid backend.Grid, pairs Arg1, a Arg2, line int, o Order, shift uint) error {
 	call := launch.New(s, PackKernels.Of(*new(E), *new(P)), grid)
 	launch.Slice[P](&call, "pairs", pairs)
 	launch.Matrix[E](&call, "a", a)
@@ -54,7 +54,7 @@ var PackUint64Uint64Kernel = support.Lazy{New: func() *backend.Source {
 
 // LaunchRepack runs [Repack] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchRepack[E interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[uint64], Arg2 linalg.KernelArg[uint64], Arg3 linalg.KernelArg[E]](s *linalg.Session, grid backend.Grid, pairs Arg1, others Arg2, a Arg3, n int, o Order, shift uint, places bool) error {
+func LaunchRepack[E interface{ uint32 | uint64 }, Arg1 launch.KernelArg[uint64], Arg2 launch.KernelArg[uint64], Arg3 launch.KernelArg[E]](s *linalg.Session, grid backend.Grid, pairs Arg1, others Arg2, a Arg3, n int, o Order, shift uint, places bool) error {
 	call := launch.New(s, RepackKernels.Of(*new(E)), grid)
 	launch.Slice[uint64](&call, "pairs", pairs)
 	launch.Slice[uint64](&call, "others", others)
@@ -85,7 +85,7 @@ var RepackUint64Kernel = support.Lazy{New: func() *backend.Source {
 
 // LaunchUnpack runs [Unpack] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchUnpack[E interface{ uint32 | uint64 }, P interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[E], Arg2 linalg.KernelArg[P]](s *linalg.Session, grid backend.Grid, c Arg1, pairs Arg2, n int, o Order) error {
+func LaunchUnpack[E interface{ uint32 | uint64 }, P interface{ uint32 | uint64 }, Arg1 launch.KernelArg[E], Arg2 launch.KernelArg[P]](s *linalg.Session, grid backend.Grid, c Arg1, pairs Arg2, n int, o Order) error {
 	call := launch.New(s, UnpackKernels.Of(*new(E), *new(P)), grid)
 	launch.Matrix[E](&call, "c", c)
 	launch.Slice[P](&call, "pairs", pairs)
@@ -118,7 +118,7 @@ var UnpackUint64Uint64Kernel = support.Lazy{New: func() *backend.Source {
 
 // LaunchFirsts runs [Firsts] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchFirsts[E interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[uint8], Arg2 linalg.KernelArg[E]](s *linalg.Session, grid backend.Grid, first Arg1, x Arg2) error {
+func LaunchFirsts[E interface{ uint32 | uint64 }, Arg1 launch.KernelArg[uint8], Arg2 launch.KernelArg[E]](s *linalg.Session, grid backend.Grid, first Arg1, x Arg2) error {
 	call := launch.New(s, FirstsKernels.Of(*new(E)), grid)
 	launch.Slice[uint8](&call, "first", first)
 	launch.Slice[E](&call, "x", x)
@@ -140,7 +140,7 @@ var FirstsUint64Kernel = support.Lazy{New: func() *backend.Source {
 
 // LaunchReplace runs [Replace] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchReplace[Arg1 linalg.KernelArg[uint64], Arg2 linalg.KernelArg[uint64]](s *linalg.Session, grid backend.Grid, pairs Arg1, keys Arg2) error {
+func LaunchReplace[Arg1 launch.KernelArg[uint64], Arg2 launch.KernelArg[uint64]](s *linalg.Session, grid backend.Grid, pairs Arg1, keys Arg2) error {
 	call := launch.New(s, ReplaceKernel.Source(), grid)
 	launch.Slice[uint64](&call, "pairs", pairs)
 	launch.Slice[uint64](&call, "keys", keys)
@@ -153,7 +153,7 @@ var ReplaceKernel = support.Lazy{New: func() *backend.Source {
 
 // LaunchNearest runs [Nearest] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchNearest[D interface{ float32 | int32 }, Arg1 linalg.KernelArg[uint64], Arg2 linalg.KernelArg[D], Arg3 linalg.KernelArg[D], Arg4 linalg.KernelArg[D]](s *linalg.Session, grid backend.Grid, pairs Arg1, products Arg2, q Arg3, p Arg4, m Metric, first int, k int) error {
+func LaunchNearest[D interface{ float32 | int32 }, Arg1 launch.KernelArg[uint64], Arg2 launch.KernelArg[D], Arg3 launch.KernelArg[D], Arg4 launch.KernelArg[D]](s *linalg.Session, grid backend.Grid, pairs Arg1, products Arg2, q Arg3, p Arg4, m Metric, first int, k int) error {
 	call := launch.New(s, NearestKernels.Of(*new(D)), grid)
 	launch.Slice[uint64](&call, "pairs", pairs)
 	launch.Matrix[D](&call, "products", products)
@@ -180,7 +180,7 @@ var NearestInt32Kernel = support.Lazy{New: func() *backend.Source {
 
 // LaunchApart runs [Apart] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchApart[D interface{ float32 | int32 }, Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[D], Arg3 linalg.KernelArg[uint64]](s *linalg.Session, grid backend.Grid, index Arg1, distances Arg2, pairs Arg3) error {
+func LaunchApart[D interface{ float32 | int32 }, Arg1 launch.KernelArg[int32], Arg2 launch.KernelArg[D], Arg3 launch.KernelArg[uint64]](s *linalg.Session, grid backend.Grid, index Arg1, distances Arg2, pairs Arg3) error {
 	call := launch.New(s, ApartKernels.Of(*new(D)), grid)
 	launch.Matrix[int32](&call, "index", index)
 	launch.Matrix[D](&call, "distances", distances)
@@ -202,7 +202,7 @@ var ApartInt32Kernel = support.Lazy{New: func() *backend.Source {
 }}
 
 // LaunchInverse makes z [Inverse] of the inputs, element by element, as launch.Map has it.
-func LaunchInverse[Arg1 linalg.KernelArg[float32], Arg2 linalg.MapArg[float32]](s *linalg.Session, z Arg1, x Arg2) error {
+func LaunchInverse[Arg1 launch.KernelArg[float32], Arg2 launch.MapArg[float32]](s *linalg.Session, z Arg1, x Arg2) error {
 	call := launch.NewMap(s, InverseKernel.Source(), "sorting.Inverse")
 	launch.Result[float32](&call, z)
 	launch.Input[float32](&call, x)
@@ -215,7 +215,7 @@ var InverseKernel = support.Lazy{New: func() *backend.Source {
 
 // LaunchNetwork runs [Network] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchNetwork[P interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[P]](s *linalg.Session, grid backend.Grid, pairs Arg1, n int) error {
+func LaunchNetwork[P interface{ uint32 | uint64 }, Arg1 launch.KernelArg[P]](s *linalg.Session, grid backend.Grid, pairs Arg1, n int) error {
 	call := launch.New(s, NetworkKernels.Of(*new(P)), grid)
 	launch.Slice[P](&call, "pairs", pairs)
 	call.Scalar(support.Arg(int64(n)))
@@ -237,7 +237,7 @@ var NetworkUint64Kernel = support.Lazy{New: func() *backend.Source {
 
 // LaunchCountChunks runs [CountChunks] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchCountChunks[P interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[P]](s *linalg.Session, grid backend.Grid, counts Arg1, x Arg2, n int, per int, shift uint) error {
+func LaunchCountChunks[P interface{ uint32 | uint64 }, Arg1 launch.KernelArg[int32], Arg2 launch.KernelArg[P]](s *linalg.Session, grid backend.Grid, counts Arg1, x Arg2, n int, per int, shift uint) error {
 	call := launch.New(s, CountChunksKernels.Of(*new(P)), grid)
 	launch.Slice[int32](&call, "counts", counts)
 	launch.Slice[P](&call, "x", x)
@@ -262,7 +262,7 @@ var CountChunksUint64Kernel = support.Lazy{New: func() *backend.Source {
 
 // LaunchMoveChunks runs [MoveChunks] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchMoveChunks[P interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[P], Arg2 linalg.KernelArg[int32], Arg3 linalg.KernelArg[P]](s *linalg.Session, grid backend.Grid, y Arg1, counts Arg2, x Arg3, n int, per int, shift uint) error {
+func LaunchMoveChunks[P interface{ uint32 | uint64 }, Arg1 launch.KernelArg[P], Arg2 launch.KernelArg[int32], Arg3 launch.KernelArg[P]](s *linalg.Session, grid backend.Grid, y Arg1, counts Arg2, x Arg3, n int, per int, shift uint) error {
 	call := launch.New(s, MoveChunksKernels.Of(*new(P)), grid)
 	launch.Slice[P](&call, "y", y)
 	launch.Slice[int32](&call, "counts", counts)
@@ -288,7 +288,7 @@ var MoveChunksUint64Kernel = support.Lazy{New: func() *backend.Source {
 
 // LaunchSum runs [Sum] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchSum[Arg1 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, counts Arg1, parts int, segments int) error {
+func LaunchSum[Arg1 launch.KernelArg[int32]](s *linalg.Session, grid backend.Grid, counts Arg1, parts int, segments int) error {
 	call := launch.New(s, SumKernel.Source(), grid)
 	launch.Slice[int32](&call, "counts", counts)
 	call.Scalar(support.Arg(int64(parts)))
@@ -302,7 +302,7 @@ var SumKernel = support.Lazy{New: func() *backend.Source {
 
 // LaunchCountTiles runs [CountTiles] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchCountTiles[P interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[P]](s *linalg.Session, grid backend.Grid, counts Arg1, x Arg2, n int, per int, shift uint) error {
+func LaunchCountTiles[P interface{ uint32 | uint64 }, Arg1 launch.KernelArg[int32], Arg2 launch.KernelArg[P]](s *linalg.Session, grid backend.Grid, counts Arg1, x Arg2, n int, per int, shift uint) error {
 	call := launch.New(s, CountTilesKernels.Of(*new(P)), grid)
 	launch.Slice[int32](&call, "counts", counts)
 	launch.Slice[P](&call, "x", x)
@@ -327,7 +327,7 @@ var CountTilesUint64Kernel = support.Lazy{New: func() *backend.Source {
 
 // LaunchMoveTiles runs [MoveTiles] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchMoveTiles[P interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[P], Arg2 linalg.KernelArg[int32], Arg3 linalg.KernelArg[P]](s *linalg.Session, grid backend.Grid, y Arg1, counts Arg2, x Arg3, n int, per int, shift uint, bits_ uint) error {
+func LaunchMoveTiles[P interface{ uint32 | uint64 }, Arg1 launch.KernelArg[P], Arg2 launch.KernelArg[int32], Arg3 launch.KernelArg[P]](s *linalg.Session, grid backend.Grid, y Arg1, counts Arg2, x Arg3, n int, per int, shift uint, bits_ uint) error {
 	call := launch.New(s, MoveTilesKernels.Of(*new(P)), grid)
 	launch.Slice[P](&call, "y", y)
 	launch.Slice[int32](&call, "counts", counts)
@@ -354,7 +354,7 @@ var MoveTilesUint64Kernel = support.Lazy{New: func() *backend.Source {
 
 // LaunchRank runs [Rank] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchRank[Arg1 linalg.KernelArg[uint64], Arg2 linalg.KernelArg[uint64]](s *linalg.Session, grid backend.Grid, y Arg1, x Arg2, n int, shift uint) error {
+func LaunchRank[Arg1 launch.KernelArg[uint64], Arg2 launch.KernelArg[uint64]](s *linalg.Session, grid backend.Grid, y Arg1, x Arg2, n int, shift uint) error {
 	call := launch.New(s, RankKernel.Source(), grid)
 	launch.Slice[uint64](&call, "y", y)
 	launch.Slice[uint64](&call, "x", x)
@@ -369,7 +369,7 @@ var RankKernel = support.Lazy{New: func() *backend.Source {
 
 // LaunchSearch runs [Search] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchSearch[E interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[E], Arg3 linalg.KernelArg[E]](s *linalg.Session, grid backend.Grid, c Arg1, edges Arg2, a Arg3, o Order, count bool, right bool) error {
+func LaunchSearch[E interface{ uint32 | uint64 }, Arg1 launch.KernelArg[int32], Arg2 launch.KernelArg[E], Arg3 launch.KernelArg[E]](s *linalg.Session, grid backend.Grid, c Arg1, edges Arg2, a Arg3, o Order, count bool, right bool) error {
 	call := launch.New(s, SearchKernels.Of(*new(E)), grid)
 	launch.Matrix[int32](&call, "c", c)
 	launch.Matrix[E](&call, "edges", edges)
@@ -399,7 +399,7 @@ var SearchUint64Kernel = support.Lazy{New: func() *backend.Source {
 
 // LaunchSelect runs [Select] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchSelect[P interface{ uint32 | uint64 }, Arg1 linalg.KernelArg[uint64], Arg2 linalg.KernelArg[P]](s *linalg.Session, grid backend.Grid, pairs Arg1, keys Arg2, n int, k int, parts int, bits_ uint) error {
+func LaunchSelect[P interface{ uint32 | uint64 }, Arg1 launch.KernelArg[uint64], Arg2 launch.KernelArg[P]](s *linalg.Session, grid backend.Grid, pairs Arg1, keys Arg2, n int, k int, parts int, bits_ uint) error {
 	call := launch.New(s, SelectKernels.Of(*new(P)), grid)
 	launch.Slice[uint64](&call, "pairs", pairs)
 	launch.Slice[P](&call, "keys", keys)

@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/internal/inside"
 	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/linalg"
 )
@@ -52,9 +53,9 @@ func WithRows[P Pair](s *linalg.Session, rows, n int, f func(r *Rows[P]) error) 
 // withRows is WithRows with so many elements in a part.
 func withRows[P Pair](s *linalg.Session, rows, n, per int, tiles bool, f func(r *Rows[P]) error) error {
 	r := &Rows[P]{s: s, rows: rows, n: n, per: per, tiles: tiles}
-	return linalg.WithScratch(s, 1, rows*n, func(x *linalg.Array[P]) error {
-		return linalg.WithScratch(s, 1, rows*n, func(y *linalg.Array[P]) error {
-			return linalg.WithScratch(s, rows, r.counters(), func(counts *linalg.Array[int32]) error {
+	return inside.WithScratch(s, 1, rows*n, func(x *linalg.Array[P]) error {
+		return inside.WithScratch(s, 1, rows*n, func(y *linalg.Array[P]) error {
+			return inside.WithScratch(s, rows, r.counters(), func(counts *linalg.Array[int32]) error {
 				r.Pairs, r.other, r.counts = x, y, counts
 				return cmp.Or(f(r), r.err)
 			})
@@ -181,7 +182,7 @@ func WithFirst[E uint32 | uint64](a *linalg.Array[E], k int, o Order, f func(r *
 func putFirst[E uint32 | uint64](r *Rows[uint64], a *linalg.Array[E], k, parts int, o Order) {
 	r.step(func() error {
 		rows, n := a.Dims()
-		return linalg.WithScratch(r.s, 1, rows*n, func(keys *linalg.Array[E]) error {
+		return inside.WithScratch(r.s, 1, rows*n, func(keys *linalg.Array[E]) error {
 			groups, bits := backend.Grid1(rows*parts, 1), uint(8*unsafe.Sizeof(E(0)))
 			return cmp.Or(LaunchPack[E, E](r.s, r.grid(rows, n), keys, a, 0, o, 0),
 				LaunchSelect[E](r.s, groups, r.Pairs, keys, n, k, parts, bits))

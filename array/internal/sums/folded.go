@@ -2,6 +2,7 @@ package sums
 
 import (
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/internal/inside"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -115,7 +116,7 @@ func fold[T, D float32 | float64 | int32 | bool, K int32 | int64, F folders, R r
 	if l.parts == 1 {
 		return enqueueFold[T, D, K](c, []int64(nil), x, rows, cols, l, f, r, o)
 	}
-	return linalg.WithScratch(s, 1, 2*outputs*l.parts, func(parts *linalg.Array[int64]) error {
+	return inside.WithScratch(s, 1, 2*outputs*l.parts, func(parts *linalg.Array[int64]) error {
 		if err := enqueueFold[T, D, K](c, parts, x, rows, cols, l, f, r, o); err != nil {
 			return err
 		}

@@ -17,7 +17,7 @@ import (
 
 // LaunchAlong runs [Along] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchAlong[S interface{ float32 | float64 }, F interface{ single | double }, P interface{ plain | product }, Arg3 linalg.KernelArg[S], Arg4 linalg.KernelArg[S], Arg5 linalg.KernelArg[S], Arg6 linalg.KernelArg[int64], Arg7 linalg.KernelArg[S]](s *linalg.Session, grid backend.Grid, f F, p P, c Arg3, x Arg4, y Arg5, words Arg6, shift Arg7, r rows, q quotient, mask int64) error {
+func LaunchAlong[S interface{ float32 | float64 }, F interface{ single | double }, P interface{ plain | product }, Arg3 launch.KernelArg[S], Arg4 launch.KernelArg[S], Arg5 launch.KernelArg[S], Arg6 launch.KernelArg[int64], Arg7 launch.KernelArg[S]](s *linalg.Session, grid backend.Grid, f F, p P, c Arg3, x Arg4, y Arg5, words Arg6, shift Arg7, r rows, q quotient, mask int64) error {
 	call := launch.New(s, AlongKernels.Of(*new(S), *new(F), *new(P)), grid)
 	launch.Matrix[S](&call, "c", c)
 	launch.Matrix[S](&call, "x", x)
@@ -61,7 +61,7 @@ var AlongFloat64DoubleProductKernel = support.Lazy{New: func() *backend.Source {
 
 // LaunchEach runs [Each] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchEach[S interface{ float32 | float64 }, F interface{ single | double }, P interface{ plain | product | bare }, Arg3 linalg.KernelArg[S], Arg4 linalg.KernelArg[S], Arg5 linalg.KernelArg[S], Arg6 linalg.KernelArg[int64], Arg7 linalg.KernelArg[S]](s *linalg.Session, grid backend.Grid, f F, p P, c Arg3, x Arg4, y Arg5, words Arg6, shift Arg7, down bool, spread bool, turns int, q quotient, mask int64) error {
+func LaunchEach[S interface{ float32 | float64 }, F interface{ single | double }, P interface{ plain | product | bare }, Arg3 launch.KernelArg[S], Arg4 launch.KernelArg[S], Arg5 launch.KernelArg[S], Arg6 launch.KernelArg[int64], Arg7 launch.KernelArg[S]](s *linalg.Session, grid backend.Grid, f F, p P, c Arg3, x Arg4, y Arg5, words Arg6, shift Arg7, down bool, spread bool, turns int, q quotient, mask int64) error {
 	call := launch.New(s, EachKernels.Of(*new(S), *new(F), *new(P)), grid)
 	launch.Matrix[S](&call, "c", c)
 	launch.Matrix[S](&call, "x", x)
@@ -115,7 +115,7 @@ func LaunchFoldAlong[T interface {
 	ends32 | ends64 | first32 | first64 | endsInt | firstInt | add32 | count | endsBool
 }, R interface {
 	value32 | value64 | index | valueInt | total | truth
-}, Arg3 linalg.KernelArg[D], Arg4 linalg.KernelArg[int64], Arg5 linalg.KernelArg[T]](s *linalg.Session, grid backend.Grid, f F, r R, c Arg3, parts Arg4, x Arg5, outputs int, height int, cols int, order K) error {
+}, Arg3 launch.KernelArg[D], Arg4 launch.KernelArg[int64], Arg5 launch.KernelArg[T]](s *linalg.Session, grid backend.Grid, f F, r R, c Arg3, parts Arg4, x Arg5, outputs int, height int, cols int, order K) error {
 	call := launch.New(s, FoldAlongKernels.Of(*new(T), *new(D), *new(K), *new(F), *new(R)), grid)
 	launch.Matrix[D](&call, "c", c)
 	launch.Slice[int64](&call, "parts", parts)
@@ -185,7 +185,7 @@ func LaunchFoldEach[T interface {
 	ends32 | ends64 | first32 | first64 | endsInt | firstInt | add32 | count | endsBool
 }, R interface {
 	value32 | value64 | index | valueInt | total | truth
-}, Arg3 linalg.KernelArg[D], Arg4 linalg.KernelArg[int64], Arg5 linalg.KernelArg[T]](s *linalg.Session, grid backend.Grid, f F, r R, c Arg3, parts Arg4, x Arg5, down bool, order K) error {
+}, Arg3 launch.KernelArg[D], Arg4 launch.KernelArg[int64], Arg5 launch.KernelArg[T]](s *linalg.Session, grid backend.Grid, f F, r R, c Arg3, parts Arg4, x Arg5, down bool, order K) error {
 	call := launch.New(s, FoldEachKernels.Of(*new(T), *new(D), *new(K), *new(F), *new(R)), grid)
 	launch.Matrix[D](&call, "c", c)
 	launch.Slice[int64](&call, "parts", parts)
@@ -249,7 +249,7 @@ func LaunchFinish[D interface {
 	float32 | float64 | int32 | bool
 }, R interface {
 	value32 | value64 | valueInt | index | total | truth
-}, Arg2 linalg.KernelArg[D], Arg3 linalg.KernelArg[int64]](s *linalg.Session, grid backend.Grid, r R, c Arg2, parts Arg3, count_ int, kind int, order int64) error {
+}, Arg2 launch.KernelArg[D], Arg3 launch.KernelArg[int64]](s *linalg.Session, grid backend.Grid, r R, c Arg2, parts Arg3, count_ int, kind int, order int64) error {
 	call := launch.New(s, FinishKernels.Of(*new(D), *new(R)), grid)
 	launch.Matrix[D](&call, "c", c)
 	launch.Slice[int64](&call, "parts", parts)
@@ -294,7 +294,7 @@ var FinishBoolTruthKernel = support.Lazy{New: func() *backend.Source {
 
 // LaunchRound runs [Round] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchRound[S interface{ float32 | float64 }, F interface{ single | double }, Arg2 linalg.KernelArg[S], Arg3 linalg.KernelArg[int64]](s *linalg.Session, grid backend.Grid, f F, c Arg2, words Arg3, parts int, q quotient) error {
+func LaunchRound[S interface{ float32 | float64 }, F interface{ single | double }, Arg2 launch.KernelArg[S], Arg3 launch.KernelArg[int64]](s *linalg.Session, grid backend.Grid, f F, c Arg2, words Arg3, parts int, q quotient) error {
 	call := launch.New(s, RoundKernels.Of(*new(S), *new(F)), grid)
 	launch.Matrix[S](&call, "c", c)
 	launch.Slice[int64](&call, "words", words)
@@ -319,7 +319,7 @@ var RoundFloat64DoubleKernel = support.Lazy{New: func() *backend.Source {
 
 // LaunchGather runs [Gather] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchGather[Arg1 linalg.KernelArg[int64], Arg2 linalg.KernelArg[int64]](s *linalg.Session, grid backend.Grid, sums Arg1, words Arg2, first int, outputs int, parts int, height int) error {
+func LaunchGather[Arg1 launch.KernelArg[int64], Arg2 launch.KernelArg[int64]](s *linalg.Session, grid backend.Grid, sums Arg1, words Arg2, first int, outputs int, parts int, height int) error {
 	call := launch.New(s, GatherKernel.Source(), grid)
 	launch.Slice[int64](&call, "sums", sums)
 	launch.Slice[int64](&call, "words", words)
@@ -336,7 +336,7 @@ var GatherKernel = support.Lazy{New: func() *backend.Source {
 
 // LaunchGatherFolded runs [GatherFolded] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchGatherFolded[Arg1 linalg.KernelArg[int64], Arg2 linalg.KernelArg[int64]](s *linalg.Session, grid backend.Grid, states Arg1, parts Arg2, all int, first int, outputs int, count_ int, kind int, base int, cols int, pitch int) error {
+func LaunchGatherFolded[Arg1 launch.KernelArg[int64], Arg2 launch.KernelArg[int64]](s *linalg.Session, grid backend.Grid, states Arg1, parts Arg2, all int, first int, outputs int, count_ int, kind int, base int, cols int, pitch int) error {
 	call := launch.New(s, GatherFoldedKernel.Source(), grid)
 	launch.Slice[int64](&call, "states", states)
 	launch.Slice[int64](&call, "parts", parts)
@@ -357,7 +357,7 @@ var GatherFoldedKernel = support.Lazy{New: func() *backend.Source {
 
 // LaunchTotals runs [Totals] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchTotals[T interface{ float32 | float64 | int32 }, F interface{ single | double | integer }, Arg2 linalg.KernelArg[T], Arg3 linalg.KernelArg[int64]](s *linalg.Session, grid backend.Grid, f F, x Arg2, sums Arg3, block_ int, blocks int) error {
+func LaunchTotals[T interface{ float32 | float64 | int32 }, F interface{ single | double | integer }, Arg2 launch.KernelArg[T], Arg3 launch.KernelArg[int64]](s *linalg.Session, grid backend.Grid, f F, x Arg2, sums Arg3, block_ int, blocks int) error {
 	call := launch.New(s, TotalsKernels.Of(*new(T), *new(F)), grid)
 	launch.Matrix[T](&call, "x", x)
 	launch.Slice[int64](&call, "sums", sums)
@@ -386,7 +386,7 @@ var TotalsInt32IntegerKernel = support.Lazy{New: func() *backend.Source {
 
 // LaunchOffsets runs [Offsets] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchOffsets[Arg1 linalg.KernelArg[int64]](s *linalg.Session, grid backend.Grid, sums Arg1, rows_ int, blocks int, words int) error {
+func LaunchOffsets[Arg1 launch.KernelArg[int64]](s *linalg.Session, grid backend.Grid, sums Arg1, rows_ int, blocks int, words int) error {
 	call := launch.New(s, OffsetsKernel.Source(), grid)
 	launch.Slice[int64](&call, "sums", sums)
 	call.Scalar(support.Arg(int64(rows_)))
@@ -401,7 +401,7 @@ var OffsetsKernel = support.Lazy{New: func() *backend.Source {
 
 // LaunchPrefix runs [Prefix] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchPrefix[T interface{ float32 | float64 | int32 }, F interface{ single | double | integer }, Arg2 linalg.KernelArg[T], Arg3 linalg.KernelArg[T], Arg4 linalg.KernelArg[int64]](s *linalg.Session, grid backend.Grid, f F, c Arg2, x Arg3, sums Arg4, block_ int, blocks int) error {
+func LaunchPrefix[T interface{ float32 | float64 | int32 }, F interface{ single | double | integer }, Arg2 launch.KernelArg[T], Arg3 launch.KernelArg[T], Arg4 launch.KernelArg[int64]](s *linalg.Session, grid backend.Grid, f F, c Arg2, x Arg3, sums Arg4, block_ int, blocks int) error {
 	call := launch.New(s, PrefixKernels.Of(*new(T), *new(F)), grid)
 	launch.Matrix[T](&call, "c", c)
 	launch.Matrix[T](&call, "x", x)
@@ -431,7 +431,7 @@ var PrefixInt32IntegerKernel = support.Lazy{New: func() *backend.Source {
 
 // LaunchScatter runs [Scatter] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchScatter[T interface{ float32 | float64 | int32 }, F interface{ single | double | integer }, Arg2 linalg.KernelArg[T], Arg3 linalg.KernelArg[T], Arg4 linalg.KernelArg[int32], Arg5 linalg.KernelArg[int32], Arg6 linalg.KernelArg[int32], Arg7 linalg.KernelArg[int64]](s *linalg.Session, grid backend.Grid, f F, c Arg2, x Arg3, index_ Arg4, order Arg5, bad Arg6, words Arg7, short bool) error {
+func LaunchScatter[T interface{ float32 | float64 | int32 }, F interface{ single | double | integer }, Arg2 launch.KernelArg[T], Arg3 launch.KernelArg[T], Arg4 launch.KernelArg[int32], Arg5 launch.KernelArg[int32], Arg6 launch.KernelArg[int32], Arg7 launch.KernelArg[int64]](s *linalg.Session, grid backend.Grid, f F, c Arg2, x Arg3, index_ Arg4, order Arg5, bad Arg6, words Arg7, short bool) error {
 	call := launch.New(s, ScatterKernels.Of(*new(T), *new(F)), grid)
 	launch.Matrix[T](&call, "c", c)
 	launch.Matrix[T](&call, "x", x)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/internal/inside"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -50,7 +51,7 @@ func prefix[T linalg.Element, F interface {
 	block := (cols + blocks - 1) / blocks
 	blocks = (cols + block - 1) / block
 	height := min(rows, max(1, maxScratch/8/words/blocks))
-	return linalg.WithScratch(s, 1, words*height*blocks, func(sums *linalg.Array[int64]) error {
+	return inside.WithScratch(s, 1, words*height*blocks, func(sums *linalg.Array[int64]) error {
 		for i := 0; i < rows; i += height {
 			n := min(height, rows-i)
 			grid := gridOf(s.Info(), n*blocks)
@@ -126,7 +127,7 @@ func scatter[T linalg.Element, F interface {
 		wide := min((cols+lanes-1)/lanes, 16)
 		grid = backend.Grid2(wide, min(n, max(1, room/lanes/wide), maxGroups), lanes, 1)
 	}
-	return linalg.WithScratch(s, 1, (f.words()+1)*grid.Items()*grid.Count(), func(words *linalg.Array[int64]) error {
+	return inside.WithScratch(s, 1, (f.words()+1)*grid.Items()*grid.Count(), func(words *linalg.Array[int64]) error {
 		return LaunchScatter[T](s, grid, f, c, x, index, order, bad, words, short)
 	})
 }

@@ -5,6 +5,8 @@ import (
 	"unsafe"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/gpu/launch"
+	"github.com/tandem-gpu/tandem/internal/inside"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -190,7 +192,7 @@ func addParts[S float32 | float64, F formats, P any](j Sum[S], down bool, sums *
 
 // withSums calls do with room for n sums.
 func withSums[F formats](s *linalg.Session, f F, n int, do func(words *linalg.Array[int64]) error) error {
-	return linalg.WithScratch(s, 1, n*(f.words()+1), do)
+	return inside.WithScratch(s, 1, n*(f.words()+1), do)
 }
 
 // enqueueParts adds up into parts as the shape has it.
@@ -217,7 +219,7 @@ func enqueueEach[S float32 | float64, F formats, P lineKinds](j Sum[S], down boo
 		quotient{j.Over, j.Root}, maskOf(j.Abs))
 }
 
-func enqueueAlong[S float32 | float64, F formats, P kinds, W linalg.KernelArg[int64], A linalg.KernelArg[S]](
+func enqueueAlong[S float32 | float64, F formats, P kinds, W launch.KernelArg[int64], A launch.KernelArg[S]](
 	j Sum[S], outputs int, f F, p P, l shape, words W, shift A,
 ) error {
 	xr, xc := j.X.Dims()

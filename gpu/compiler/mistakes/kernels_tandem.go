@@ -14,7 +14,7 @@ import (
 
 // LaunchRight runs [Right] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchRight[Arg1 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, out Arg1) error {
+func LaunchRight[Arg1 launch.KernelArg[int32]](s *linalg.Session, grid backend.Grid, out Arg1) error {
 	call := launch.New(s, RightKernel, grid)
 	launch.Slice[int32](&call, "out", out)
 	return call.Launch()
@@ -41,7 +41,7 @@ void Right_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len 
 
 // LaunchStores runs [Stores] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchStores[T interface{ float32 | int64 }, Arg1 linalg.KernelArg[T]](s *linalg.Session, grid backend.Grid, out Arg1) error {
+func LaunchStores[T interface{ float32 | int64 }, Arg1 launch.KernelArg[T]](s *linalg.Session, grid backend.Grid, out Arg1) error {
 	call := launch.New(s, StoresKernels.Of(*new(T)), grid)
 	launch.Slice[T](&call, "out", out)
 	return call.Launch()
@@ -100,7 +100,7 @@ void Stores_int64(__global i64 *out_p, const ulong out_off, const ulong out_len 
 
 // LaunchLoads runs [Loads] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchLoads[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, out Arg1, x Arg2) error {
+func LaunchLoads[Arg1 launch.KernelArg[int32], Arg2 launch.KernelArg[int32]](s *linalg.Session, grid backend.Grid, out Arg1, x Arg2) error {
 	call := launch.New(s, LoadsKernel, grid)
 	launch.Slice[int32](&call, "out", out)
 	launch.Slice[int32](&call, "x", x)
@@ -130,7 +130,7 @@ void Loads_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len,
 
 // LaunchEmpties runs [Empties] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchEmpties[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, out Arg1, x Arg2) error {
+func LaunchEmpties[Arg1 launch.KernelArg[int32], Arg2 launch.KernelArg[int32]](s *linalg.Session, grid backend.Grid, out Arg1, x Arg2) error {
 	call := launch.New(s, EmptiesKernel, grid)
 	launch.Slice[int32](&call, "out", out)
 	launch.Slice[int32](&call, "x", x)
@@ -164,7 +164,7 @@ void Empties_kernel(__global i32 *out_p, const ulong out_off, const ulong out_le
 
 // LaunchRows runs [Rows] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchRows[Arg1 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, m Arg1) error {
+func LaunchRows[Arg1 launch.KernelArg[int32]](s *linalg.Session, grid backend.Grid, m Arg1) error {
 	call := launch.New(s, RowsKernel, grid)
 	launch.Matrix[int32](&call, "m", m)
 	return call.Launch()
@@ -197,7 +197,7 @@ void Rows_kernel(__global i32 *m_p, const ulong m_off, const ulong m_rows, const
 
 // LaunchColumns runs [Columns] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchColumns[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, out Arg1, m Arg2) error {
+func LaunchColumns[Arg1 launch.KernelArg[int32], Arg2 launch.KernelArg[int32]](s *linalg.Session, grid backend.Grid, out Arg1, m Arg2) error {
 	call := launch.New(s, ColumnsKernel, grid)
 	launch.Slice[int32](&call, "out", out)
 	launch.Matrix[int32](&call, "m", m)
@@ -230,7 +230,7 @@ void Columns_kernel(__global i32 *out_p, const ulong out_off, const ulong out_le
 
 // LaunchShared runs [Shared] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchShared[Arg1 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, out Arg1) error {
+func LaunchShared[Arg1 launch.KernelArg[int32]](s *linalg.Session, grid backend.Grid, out Arg1) error {
 	call := launch.New(s, SharedKernel, grid)
 	launch.Slice[int32](&call, "out", out)
 	return call.Launch()
@@ -274,7 +274,7 @@ void Shared_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len
 
 // LaunchPrivate runs [Private] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchPrivate[Arg1 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, out Arg1) error {
+func LaunchPrivate[Arg1 launch.KernelArg[int32]](s *linalg.Session, grid backend.Grid, out Arg1) error {
 	call := launch.New(s, PrivateKernel, grid)
 	launch.Slice[int32](&call, "out", out)
 	return call.Launch()
@@ -316,7 +316,7 @@ void Private_kernel(__global i32 *out_p, const ulong out_off, const ulong out_le
 
 // LaunchSlices runs [Slices] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchSlices[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, out Arg1, x Arg2) error {
+func LaunchSlices[Arg1 launch.KernelArg[int32], Arg2 launch.KernelArg[int32]](s *linalg.Session, grid backend.Grid, out Arg1, x Arg2) error {
 	call := launch.New(s, SlicesKernel, grid)
 	launch.Slice[int32](&call, "out", out)
 	launch.Slice[int32](&call, "x", x)
@@ -349,7 +349,7 @@ void Slices_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len
 
 // LaunchReversed runs [Reversed] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchReversed[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, out Arg1, x Arg2) error {
+func LaunchReversed[Arg1 launch.KernelArg[int32], Arg2 launch.KernelArg[int32]](s *linalg.Session, grid backend.Grid, out Arg1, x Arg2) error {
 	call := launch.New(s, ReversedKernel, grid)
 	launch.Slice[int32](&call, "out", out)
 	launch.Slice[int32](&call, "x", x)
@@ -382,7 +382,7 @@ void Reversed_kernel(__global i32 *out_p, const ulong out_off, const ulong out_l
 
 // LaunchDivides runs [Divides] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchDivides[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, out Arg1, x Arg2) error {
+func LaunchDivides[Arg1 launch.KernelArg[int32], Arg2 launch.KernelArg[int32]](s *linalg.Session, grid backend.Grid, out Arg1, x Arg2) error {
 	call := launch.New(s, DividesKernel, grid)
 	launch.Slice[int32](&call, "out", out)
 	launch.Slice[int32](&call, "x", x)
@@ -416,7 +416,7 @@ void Divides_kernel(__global i32 *out_p, const ulong out_off, const ulong out_le
 
 // LaunchSearches runs [Searches] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchSearches[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, out Arg1, x Arg2) error {
+func LaunchSearches[Arg1 launch.KernelArg[int32], Arg2 launch.KernelArg[int32]](s *linalg.Session, grid backend.Grid, out Arg1, x Arg2) error {
 	call := launch.New(s, SearchesKernel, grid)
 	launch.Slice[int32](&call, "out", out)
 	launch.Slice[int32](&call, "x", x)
@@ -452,7 +452,7 @@ void Searches_kernel(__global i32 *out_p, const ulong out_off, const ulong out_l
 
 // LaunchCounts runs [Counts] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchCounts[Arg1 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, out Arg1) error {
+func LaunchCounts[Arg1 launch.KernelArg[int32]](s *linalg.Session, grid backend.Grid, out Arg1) error {
 	call := launch.New(s, CountsKernel, grid)
 	launch.Slice[int32](&call, "out", out)
 	return call.Launch()
@@ -490,7 +490,7 @@ void Counts_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len
 
 // LaunchMoves runs [Moves] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchMoves[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[Body]](s *linalg.Session, grid backend.Grid, out Arg1, s_ Arg2) error {
+func LaunchMoves[Arg1 launch.KernelArg[int32], Arg2 launch.KernelArg[Body]](s *linalg.Session, grid backend.Grid, out Arg1, s_ Arg2) error {
 	call := launch.New(s, MovesKernel, grid)
 	launch.Slice[int32](&call, "out", out)
 	launch.Slice[Body](&call, "s", s_)
@@ -535,7 +535,7 @@ void Moves_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len,
 
 // LaunchElsewhere runs [Elsewhere] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchElsewhere[Arg1 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, out Arg1) error {
+func LaunchElsewhere[Arg1 launch.KernelArg[int32]](s *linalg.Session, grid backend.Grid, out Arg1) error {
 	call := launch.New(s, ElsewhereKernel, grid)
 	launch.Slice[int32](&call, "out", out)
 	return call.Launch()
@@ -569,7 +569,7 @@ void Elsewhere_kernel(__global i32 *out_p, const ulong out_off, const ulong out_
 
 // LaunchMany runs [Many] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchMany[Arg1 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, out Arg1) error {
+func LaunchMany[Arg1 launch.KernelArg[int32]](s *linalg.Session, grid backend.Grid, out Arg1) error {
 	call := launch.New(s, ManyKernel, grid)
 	launch.Slice[int32](&call, "out", out)
 	return call.Launch()
@@ -597,7 +597,7 @@ void Many_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len C
 
 // LaunchGrouped runs [Grouped] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchGrouped[Arg1 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, out Arg1) error {
+func LaunchGrouped[Arg1 launch.KernelArg[int32]](s *linalg.Session, grid backend.Grid, out Arg1) error {
 	call := launch.New(s, GroupedKernel, grid)
 	launch.Slice[int32](&call, "out", out)
 	return call.Launch()
@@ -631,7 +631,7 @@ void Grouped_kernel(__global i32 *out_p, const ulong out_off, const ulong out_le
 
 // LaunchRoomy runs [Roomy] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchRoomy[Arg1 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, out Arg1) error {
+func LaunchRoomy[Arg1 launch.KernelArg[int32]](s *linalg.Session, grid backend.Grid, out Arg1) error {
 	call := launch.New(s, RoomyKernel, grid)
 	launch.Slice[int32](&call, "out", out)
 	return call.Launch()
@@ -664,7 +664,7 @@ void Roomy_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len 
 
 // LaunchPairs runs [Pairs] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchPairs[A interface{ float32 | int32 }, B interface{ int32 | float32 }, Arg1 linalg.KernelArg[A], Arg2 linalg.KernelArg[B]](s *linalg.Session, grid backend.Grid, a Arg1, b Arg2) error {
+func LaunchPairs[A interface{ float32 | int32 }, B interface{ int32 | float32 }, Arg1 launch.KernelArg[A], Arg2 launch.KernelArg[B]](s *linalg.Session, grid backend.Grid, a Arg1, b Arg2) error {
 	call := launch.New(s, PairsKernels.Of(*new(A), *new(B)), grid)
 	launch.Slice[A](&call, "a", a)
 	launch.Slice[B](&call, "b", b)
@@ -727,7 +727,7 @@ void Pairs_int32_float32(__global i32 *a_p, const ulong a_off, const ulong a_len
 
 // LaunchWords runs [Words] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchWords[Arg1 linalg.KernelArg[int]](s *linalg.Session, grid backend.Grid, x Arg1) error {
+func LaunchWords[Arg1 launch.KernelArg[int]](s *linalg.Session, grid backend.Grid, x Arg1) error {
 	call := launch.New(s, WordsKernel, grid)
 	launch.Slice[int](&call, "x", x)
 	return call.Launch()
@@ -754,7 +754,7 @@ void Words_kernel(__global i64 *x_p, const ulong x_off, const ulong x_len CHECKE
 
 // LaunchLonger runs [Longer] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchLonger[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, out Arg1, x Arg2) error {
+func LaunchLonger[Arg1 launch.KernelArg[int32], Arg2 launch.KernelArg[int32]](s *linalg.Session, grid backend.Grid, out Arg1, x Arg2) error {
 	call := launch.New(s, LongerKernel, grid)
 	launch.Slice[int32](&call, "out", out)
 	launch.Slice[int32](&call, "x", x)
@@ -787,7 +787,7 @@ void Longer_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len
 
 // LaunchConverts runs [Converts] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchConverts[Arg1 linalg.KernelArg[int64], Arg2 linalg.KernelArg[float64]](s *linalg.Session, grid backend.Grid, out Arg1, x Arg2) error {
+func LaunchConverts[Arg1 launch.KernelArg[int64], Arg2 launch.KernelArg[float64]](s *linalg.Session, grid backend.Grid, out Arg1, x Arg2) error {
 	call := launch.New(s, ConvertsKernel, grid)
 	launch.Slice[int64](&call, "out", out)
 	launch.Slice[float64](&call, "x", x)
@@ -848,7 +848,7 @@ void Converts_kernel(__global i64 *out_p, const ulong out_off, const ulong out_l
 
 // LaunchWaits runs [Waits] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchWaits[Arg1 linalg.KernelArg[int32], Arg2 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, out Arg1, x Arg2) error {
+func LaunchWaits[Arg1 launch.KernelArg[int32], Arg2 launch.KernelArg[int32]](s *linalg.Session, grid backend.Grid, out Arg1, x Arg2) error {
 	call := launch.New(s, WaitsKernel, grid)
 	launch.Slice[int32](&call, "out", out)
 	launch.Slice[int32](&call, "x", x)
@@ -894,7 +894,7 @@ void Waits_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len,
 
 // LaunchRaces runs [Races] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
-func LaunchRaces[Arg1 linalg.KernelArg[int32]](s *linalg.Session, grid backend.Grid, out Arg1) error {
+func LaunchRaces[Arg1 launch.KernelArg[int32]](s *linalg.Session, grid backend.Grid, out Arg1) error {
 	call := launch.New(s, RacesKernel, grid)
 	launch.Slice[int32](&call, "out", out)
 	return call.Launch()

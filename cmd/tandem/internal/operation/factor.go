@@ -54,7 +54,7 @@ func luFlops(rows, cols int) float64 {
 func lu[T linalg.Float](in []files.Operand) (*Plan, error) {
 	a := files.Matrix[T](in[0])
 	compute := func(ctx context.Context, s *linalg.Session) ([]files.Result, error) {
-		f, err := linalg.FactorLUContext(ctx, s, a)
+		f, err := linalg.FactorLU(a, linalg.On(s), linalg.WithContext(ctx))
 		if err != nil {
 			return nil, err
 		}
@@ -70,7 +70,7 @@ func lu[T linalg.Float](in []files.Operand) (*Plan, error) {
 func cholesky[T linalg.Float](in []files.Operand) (*Plan, error) {
 	a := files.Matrix[T](in[0])
 	compute := func(ctx context.Context, s *linalg.Session) ([]files.Result, error) {
-		f, err := linalg.FactorCholeskyContext(ctx, s, a)
+		f, err := linalg.FactorCholesky(a, linalg.On(s), linalg.WithContext(ctx))
 		if err != nil {
 			return nil, err
 		}
@@ -83,11 +83,11 @@ func cholesky[T linalg.Float](in []files.Operand) (*Plan, error) {
 func qr[T linalg.Float](in []files.Operand) (*Plan, error) {
 	a := files.Matrix[T](in[0])
 	compute := func(ctx context.Context, s *linalg.Session) ([]files.Result, error) {
-		f, err := linalg.FactorQRContext(ctx, s, a)
+		f, err := linalg.FactorQR(a, linalg.On(s), linalg.WithContext(ctx))
 		if err != nil {
 			return nil, err
 		}
-		q, err := f.QContext(ctx)
+		q, err := f.Q(linalg.WithContext(ctx))
 		if err != nil {
 			return nil, err
 		}
@@ -100,7 +100,7 @@ func qr[T linalg.Float](in []files.Operand) (*Plan, error) {
 func eigSym[T linalg.Float](in []files.Operand) (*Plan, error) {
 	a := files.Matrix[T](in[0])
 	compute := func(ctx context.Context, s *linalg.Session) ([]files.Result, error) {
-		f, err := linalg.FactorEigSymContext(ctx, s, a)
+		f, err := linalg.FactorEigSym(a, linalg.On(s), linalg.WithContext(ctx))
 		if err != nil {
 			return nil, err
 		}
@@ -113,7 +113,7 @@ func eigSym[T linalg.Float](in []files.Operand) (*Plan, error) {
 func svd[T linalg.Float](in []files.Operand) (*Plan, error) {
 	a := files.Matrix[T](in[0])
 	compute := func(ctx context.Context, s *linalg.Session) ([]files.Result, error) {
-		f, err := linalg.FactorSVDContext(ctx, s, a)
+		f, err := linalg.FactorSVD(a, linalg.On(s), linalg.WithContext(ctx))
 		if err != nil {
 			return nil, err
 		}
@@ -129,11 +129,11 @@ func solve[T linalg.Float](in []files.Operand) (*Plan, error) {
 		return nil, fmt.Errorf("%s and %s: the first is to be square, with the rows of the second", in[0], in[1])
 	}
 	compute := func(ctx context.Context, s *linalg.Session) ([]files.Result, error) {
-		f, err := linalg.FactorLUContext(ctx, s, a)
+		f, err := linalg.FactorLU(a, linalg.On(s), linalg.WithContext(ctx))
 		if err != nil {
 			return nil, err
 		}
-		x, err := f.SolveContext(ctx, 'N', b)
+		x, err := f.Solve(b, linalg.WithContext(ctx))
 		if err != nil {
 			return nil, err
 		}

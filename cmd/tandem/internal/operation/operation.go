@@ -17,6 +17,7 @@ import (
 	"github.com/tandem-gpu/tandem/internal/npy"
 	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/linalg"
+	npyfiles "github.com/tandem-gpu/tandem/linalg/files"
 )
 
 // An Operation checks files of one type, and plans what it computes of them.
@@ -30,7 +31,7 @@ type Plan struct {
 
 	// InParts computes from files to a file, whose header is Header, in little memory; nil where
 	// that is not possible.
-	InParts func(ctx context.Context, s *linalg.Session, c io.WriterAt, o linalg.FileOptions) error
+	InParts func(ctx context.Context, s *linalg.Session, c io.WriterAt, o npyfiles.Options) error
 	Header  npy.Header
 }
 
@@ -96,11 +97,11 @@ func matMul[T linalg.Element](in []files.Operand) (*Plan, error) {
 	}
 	a, b := files.Matrix[T](in[0]), column[T](in[1])
 	p := newPlan(in, shape, func(ctx context.Context, s *linalg.Session) (linalg.Matrix[T], error) {
-		return linalg.MatMulContext(ctx, s, a, b)
+		return linalg.MatMul(a, b, linalg.On(s), linalg.WithContext(ctx))
 	})
 	p.Flops = 2 * float64(a.Rows) * float64(a.Cols) * float64(b.Cols)
-	p.InParts = func(ctx context.Context, s *linalg.Session, c io.WriterAt, o linalg.FileOptions) error {
-		return linalg.MatMulNPY[T](ctx, s, c, in[0].File, in[1].File, o)
+	p.InParts = func(ctx context.Context, s *linalg.Session, c io.WriterAt, o npyfiles.Options) error {
+		return npyfiles.MatMul[T](ctx, s, c, in[0].File, in[1].File, o)
 	}
 	return p, nil
 }
@@ -133,10 +134,10 @@ func transpose[T linalg.Element](in []files.Operand) (*Plan, error) {
 	shape := slices.Clone(in[0].Shape)
 	slices.Reverse(shape)
 	p := newPlan(in, shape, func(ctx context.Context, s *linalg.Session) (linalg.Matrix[T], error) {
-		return linalg.TransposeContext(ctx, s, a)
+		return linalg.Transpose(a, linalg.On(s), linalg.WithContext(ctx))
 	})
-	p.InParts = func(ctx context.Context, s *linalg.Session, c io.WriterAt, o linalg.FileOptions) error {
-		return linalg.TransposeNPY[T](ctx, s, c, in[0].File, o)
+	p.InParts = func(ctx context.Context, s *linalg.Session, c io.WriterAt, o npyfiles.Options) error {
+		return npyfiles.Transpose[T](ctx, s, c, in[0].File, o)
 	}
 	return p, nil
 }
@@ -160,10 +161,10 @@ func elementwise[T linalg.Element](op *kernels.Elementwise, by string) Operation
 			matrices, readers = append(matrices, files.Matrix[T](o)), append(readers, o.File)
 		}
 		p := newPlan(in, in[0].Shape, func(ctx context.Context, s *linalg.Session) (linalg.Matrix[T], error) {
-			return linalg.ElementwiseContext(ctx, s, op, alpha, matrices...)
+			return linalg.Elementwise(op, alpha, matrices, linalg.On(s), linalg.WithContext(ctx))
 		})
-		p.InParts = func(ctx context.Context, s *linalg.Session, c io.WriterAt, o linalg.FileOptions) error {
-			return linalg.ElementwiseNPY(ctx, s, op, alpha, c, o, readers...)
+		p.InParts = func(ctx context.Context, s *linalg.Session, c io.WriterAt, o npyfiles.Options) error {
+			return npyfiles.Elementwise(ctx, s, op, alpha, c, o, readers...)
 		}
 		return p, nil
 	}
@@ -213,7 +214,7 @@ func reduce[D, T linalg.Element](op *array.Reduction, over array.Over) Operation
 			c := linalg.NewMatrix[D](rows, cols, nil)
 			return c, array.ReduceContext(ctx, s, op, c, a)
 		})
-		p.InParts = func(ctx context.Context, s *linalg.Session, c io.WriterAt, o linalg.FileOptions) error {
+		p.InParts = func(ctx context.Context, s *linalg.Session, c io.WriterAt, o npyfiles.Options) error {
 			return array.ReduceNPY[T](ctx, s, op, over, c, in[0].File, o)
 		}
 		return p, nil

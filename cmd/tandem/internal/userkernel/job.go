@@ -166,7 +166,7 @@ func (j *Job) Compile(ctx context.Context, s *linalg.Session) (l *Launch, err er
 		}
 		return l, err
 	}
-	if l.k, err = s.CompileSourceContext(ctx, source); err != nil {
+	if l.k, err = s.CompileSource(source, linalg.WithContext(ctx)); err != nil {
 		err = compileError(err, s.Info())
 	}
 	return l, err

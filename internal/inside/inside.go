@@ -1,0 +1,57 @@
+// Package inside is what linalg does for packages beside it, and no program calls.
+package inside
+
+import (
+	"context"
+	"reflect"
+
+	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/internal/inside/hooks"
+	"github.com/tandem-gpu/tandem/internal/outofcore"
+	"github.com/tandem-gpu/tandem/internal/strided"
+	"github.com/tandem-gpu/tandem/linalg"
+)
+
+// Progress is the function that [linalg.WithProgress] gave, or nil.
+func Progress(ctx context.Context) func(fraction float64) { return hooks.Progress(ctx) }
+
+// Sharer is the session's first device: how much of its memory calls on host matrices use, and what
+// [linalg.Session.Devices] says of it.
+func Sharer(s *linalg.Session) *outofcore.Device { return hooks.Sharer(s) }
+
+// Kernel is src compiled, once in a session, for sources that are launched again and again. The
+// kernel is the session's and must not be released. It is an error that matches backend.ErrBuild
+// where the text of src was made from other Go than the program has.
+func Kernel(s *linalg.Session, src *backend.Source) (*backend.Kernel, error) {
+	return hooks.Kernel(s, src)
+}
+
+// Launch is [linalg.Session.Launch] of arguments as they are.
+func Launch(s *linalg.Session, k *backend.Kernel, g backend.Grid, args []backend.Arg) error {
+	return hooks.Launch(s, k, g, args)
+}
+
+// WithScratch calls f with a packed rows by cols array of any values, which ends with f: what an
+// operation of several launches needs for itself. f enqueues its commands on the session's queue.
+// The session keeps the memory for later operations, up to 64 MiB of it, or an eighth of a GPU's.
+func WithScratch[T any](s *linalg.Session, rows, cols int, f func(x *linalg.Array[T]) error) error {
+	x := new(linalg.Array[T])
+	return hooks.Scratch(s, rows, cols, reflect.TypeFor[T](), x, func() error { return f(x) })
+}
+
+// Failed is an array that could not be made because of err, for functions that return an array and
+// no error. It has no elements and belongs to no session. Calls that take it, and methods of it,
+// are err; a Slice of it, whatever its bounds, is such an array, too.
+func Failed[T any](err error) *linalg.Array[T] {
+	x := new(linalg.Array[T])
+	hooks.Fail(x, reflect.TypeFor[T](), err)
+	return x
+}
+
+// Overlap tells whether arrays share elements.
+func Overlap[T any](a, b *linalg.Array[T]) bool {
+	rows, cols := a.Dims()
+	m, n := b.Dims()
+	return a.Buffer() == b.Buffer() &&
+		strided.Overlap(rows, cols, a.Stride(), b.Offset()-a.Offset(), m, n, b.Stride())
+}
