@@ -544,16 +544,11 @@ func Nonzero(index *Array[int32], mask *Array[bool]) (n int, err error) {
 			return moves.LaunchNumbers(s, chunksOf(counts), head(index, n), mask, counts, per)
 		})
 	}
-	if rows*cols > math.MaxInt32 {
-		return 0, tooManyTrue("Nonzero", mask)
-	}
-	err = sorting.WithRows(s, 1, rows*cols, func(r *sorting.Rows[uint64]) error {
-		sorting.Put(r, (*Array[uint8])(mask), cols, sorting.Order{}, 32)
-		numbers := r.Split(32)
-		if r.Err() != nil {
-			return r.Err()
+	err = sorting.WithRows(s, 1, rows*cols, func(r *sorting.Rows[uint64]) (err error) {
+		var numbers *Array[uint64]
+		if numbers, n, err = trues("Nonzero", r, mask); err != nil {
+			return err
 		}
-		_, n = numbers.Dims()
 		if _, err := checkVector("Nonzero", "index", index, s, n); err != nil {
 			return err
 		}
@@ -624,31 +619,58 @@ func tooManyTrue(op string, mask *Array[bool]) error {
 	return fmt.Errorf("%w: %s: mask is %s, of more elements than an int32 counts", linalg.ErrShape, op, mask)
 }
 
+// trues is pairs with the numbers of the elements of mask that are true.
+func trues(op string, r *sorting.Rows[uint64], mask *Array[bool]) (numbers *Array[uint64], n int, err error) {
+	rows, cols := mask.Dims()
+	if rows*cols > math.MaxInt32 {
+		return nil, 0, tooManyTrue(op, mask)
+	}
+	sorting.Put(r, (*Array[uint8])(mask), cols, sorting.Order{}, 32)
+	numbers = r.Split(32)
+	if r.Err() != nil {
+		return nil, 0, r.Err()
+	}
+	_, n = numbers.Dims()
+	return numbers, n, nil
+}
+
 // Compress writes the elements of a whose element in mask, which has its shape, is true, counted by
 // rows, to the first elements of c, a row or a column. It waits, and returns how many they are.
 // Where c is too short it is ErrShape, and nothing is written. c may share elements with a. Of a
 // mask for rows, Nonzero and TakeRows give the rows.
 func Compress[T Stored](c, a *Array[T], mask *Array[bool]) (n int, err error) {
-	s, _, _, err := sameDims("Compress", "a", a, "mask", mask)
+	s, rows, cols, err := sameDims("Compress", "a", a, "mask", mask)
 	if err == nil {
 		_, err = checkVector("Compress", "c", c, s, 0)
 	}
 	if err != nil {
 		return 0, err
 	}
-	if !s.Info().Host || unsafe.Sizeof(*new(T)) < 4 {
+	if unsafe.Sizeof(*new(T)) < 4 {
 		return compressByNumbers(c, a, mask)
 	}
-	return selected("Compress", mask, func(mask *Array[uint8], counts *Array[int32], per, n int) error {
+	if s.Info().Host {
+		return selected("Compress", mask, func(mask *Array[uint8], counts *Array[int32], per, n int) error {
+			if _, err := checkVector("Compress", "c", c, s, n); err != nil || n == 0 {
+				return err
+			}
+			return compress(head(c, n), a, mask, counts, per)
+		})
+	}
+	err = sorting.WithRows(s, 1, rows*cols, func(r *sorting.Rows[uint64]) (err error) {
+		var numbers *Array[uint64]
+		if numbers, n, err = trues("Compress", r, mask); err != nil {
+			return err
+		}
 		if _, err := checkVector("Compress", "c", c, s, n); err != nil || n == 0 {
 			return err
 		}
-		return compress(head(c, n), a, mask, counts, per)
+		return choose(head(c, n), a, r, numbers)
 	})
+	return n, err
 }
 
-// compressByNumbers is Compress by Nonzero: on devices that are no processors, and of elements of
-// one or two bytes.
+// compressByNumbers is Compress of elements of one or two bytes, of which there are no pairs.
 func compressByNumbers[T Stored](c, a *Array[T], mask *Array[bool]) (n int, err error) {
 	rows, cols := a.Dims()
 	err = inside.WithScratch(a.Session(), 1, rows*cols, func(index *Array[int32]) error {
@@ -678,4 +700,24 @@ func takeElements[T Stored](c, a *Array[T], index *Array[int32]) (err error) {
 		return err
 	}
 	return TakeRows(c, a, index)
+}
+
+// choose makes c the elements of a, counted by rows, whose numbers the pairs have.
+func choose[T Stored](c, a *Array[T], r *sorting.Rows[uint64], numbers *Array[uint64]) error {
+	rows, cols := a.Dims()
+	row, err := a.Reshape(1, rows*cols)
+	if err != nil { // it is part of another array
+		return inside.WithScratch(a.Session(), rows, cols, func(packed *Array[T]) error {
+			return cmp.Or(Copy(packed, a), choose(c, packed, r, numbers))
+		})
+	}
+	_, pitch := c.Dims()
+	if unsafe.Sizeof(*new(T)) == 8 {
+		sorting.PutAgain(r, numbers, wide(row), sorting.Order{}, 0)
+		sorting.Get(r, wide(c), numbers, pitch, sorting.Order{})
+	} else {
+		sorting.PutAgain(r, numbers, narrow(row), sorting.Order{}, 0)
+		sorting.Get(r, narrow(c), numbers, pitch, sorting.Order{})
+	}
+	return nil
 }

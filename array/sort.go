@@ -147,7 +147,7 @@ func topRows[E uint32 | uint64](c *Array[E], index *Array[int32], a *Array[E], o
 	_, k := c.Dims()
 	return sorting.WithFirst(a, k, o, func(r *sorting.Rows[uint64], n int) error {
 		sorting.Get(r, narrow(index), r.Pairs, n, sorting.Order{})
-		sorting.PutAgain(r, a, o, 0)
+		sorting.PutAgain(r, r.Pairs, a, o, 0)
 		sorting.Get(r, c, r.Pairs, n, o)
 		return nil
 	})

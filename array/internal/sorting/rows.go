@@ -118,9 +118,11 @@ func Put[E uint8 | uint32 | uint64, P Pair](r *Rows[P], a *linalg.Array[E], line
 	r.step(func() error { return LaunchPack[E, P](r.s, r.grid(a.Dims()), r.Pairs, a, line, o, shift) })
 }
 
-// PutAgain makes the pairs, as many for each row of a, of themselves as [Repack] does.
-func PutAgain[E uint32 | uint64](r *Rows[uint64], a *linalg.Array[E], o Order, shift uint) {
-	putAgain(r, r.Pairs, r.Pairs, a, o, shift, false)
+// PutAgain makes pairs, as many for each row of a, of themselves as [Repack] does.
+func PutAgain[E uint32 | uint64](r *Rows[uint64], pairs *linalg.Array[uint64], a *linalg.Array[E], o Order,
+	shift uint,
+) {
+	putAgain(r, pairs, pairs, a, o, shift, false)
 }
 
 func putAgain[E uint32 | uint64](r *Rows[uint64], pairs, others *linalg.Array[uint64], a *linalg.Array[E], o Order,
@@ -154,7 +156,7 @@ func arrange[E uint32 | uint64](r *Rows[uint64], a *linalg.Array[E], o Order) {
 		r.Sort(32, 32, true)
 		r.step(func() error { return LaunchReplace(r.s, r.grid(upper.Dims()), upper, lower) })
 	default:
-		PutAgain(r, a, o, 32)
+		PutAgain(r, r.Pairs, a, o, 32)
 		r.Sort(32, 32, false)
 	}
 }
