@@ -44,7 +44,7 @@ func TestProductsByMatrixUnits(t *testing.T) {
 	testBytes[uint8](t, s)
 	ok(t, s.Close())
 	want := []string{
-		"matmul_mfma_float32_bk16_bm64_bn64_ku2_tm32_tn32", "matmul_mfma_float64_bk8_bm128_bn128_ku2_tm32_tn128",
+		"matmul_mfma_float32_bk16_bm128_bn128_ku2_tm32_tn128", "matmul_mfma_float64_bk8_bm128_bn128_ku2_tm32_tn128",
 		"matmul_mfma_int32_bk16_bm64_bn64_bytes1_ku2_plain1_tm32_tn32",
 		"matmul_mfma_int32_bk16_bm64_bn64_bytes2_ku2_plain1_tm32_tn32",
 	}
