@@ -183,8 +183,26 @@ func TestPTXParams(t *testing.T) {
 			t.Error(name)
 		}
 	}
-	if n := own(d).programs.Len(); n == 0 {
-		t.Error("programs are not shared")
+}
+
+// Kernels of equal sources share a program.
+func TestPTXShared(t *testing.T) {
+	d := open(t)
+	src := backend.Source{Name: "fill", PTX: []byte(testPTX)}
+	first := must[*backend.Kernel](t)(d.Compile(&src))
+	defer first.Release()
+	loads := 0
+	defer dltest.Wrap(own(d).api, func(c *dltest.Call) []reflect.Value {
+		if c.Name == "cuModuleLoadDataEx" {
+			loads++
+		}
+		return c.Run()
+	})()
+	if err := must[*backend.Kernel](t)(d.Compile(&src)).Release(); err != nil {
+		t.Error(err)
+	}
+	if loads != 0 {
+		t.Errorf("loaded %d times more", loads)
 	}
 }
 
