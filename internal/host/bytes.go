@@ -137,14 +137,12 @@ func gemmBytes(unsigned bool, m, n, k int, a, b wordMaker, add bool, c []int32, 
 				if kern.unsigned && !unsigned {
 					kern.multiplyFlipped(part)
 				} else {
-					kern.multiply(part)
+					multiply(kern.microKernel, part)
 				}
 			}
 		}
 	}
 }
-
-func (kern *bytesKernel) multiply(part problem[int32]) { multiply(kern.microKernel, part) }
 
 func multiply(kern *microKernel[int32], part problem[int32]) {
 	q := newProduct(kern, part)
@@ -164,16 +162,21 @@ func (kern *bytesKernel) multiplyFlipped(part problem[int32]) {
 	sums := part
 	sums.m, sums.accumulate, sums.transA = 1, false, false
 	sums.a, sums.lda, sums.c, sums.ldc = row, part.k, products, part.n
-	kern.multiply(sums)
+	multiply(kern.microKernel, sums)
 
 	start := part
 	start.k, start.transA, start.transB = 1, false, false
 	start.a, start.lda, start.b, start.ldb = column, 1, products, part.n
 	multiply(kernelsI32[0], start)
 
-	bands[int32](part.m, part.k, 1, func(lo, hi int) { flipSigns(part.a[lo*part.k : hi*part.k]) })
+	bands[int32](part.m, part.k, 1, func(lo, hi int) {
+		words := part.a[lo*part.k : hi*part.k]
+		for i := range words {
+			words[i] ^= signBits
+		}
+	})
 	part.accumulate = true
-	kern.multiply(part)
+	multiply(kern.microKernel, part)
 }
 
 func fill(x []int32, v int32) {
@@ -183,17 +186,6 @@ func fill(x []int32, v int32) {
 }
 
 const signBits = -0x7f7f7f80 // of four bytes
-
-func flipSigns(x []int32) {
-	done := 0
-	if hasVectors && len(x) >= 16 {
-		done = len(x) / 16 * 16
-		flipNative(unsafe.Pointer(&x[0]), done)
-	}
-	for i := range x[done:] {
-		x[done+i] ^= signBits
-	}
-}
 
 // A wordMaker is A or B as lines, rows of op(A) or columns of op(B), of k steps.
 type wordMaker interface {

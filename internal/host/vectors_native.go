@@ -68,9 +68,6 @@ func transpose8Native(src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, tile
 //go:noescape
 func quadsDownNative(dst, src unsafe.Pointer, stride, n int, unsigned bool)
 
-//go:noescape
-func flipNative(x unsafe.Pointer, n int)
-
 // nativeTriangles is the functions for triangles, which take a bool for the type.
 func nativeTriangles[T Float]() []*triangleSet[T] {
 	if !hasVectors {

@@ -57,5 +57,3 @@ func nativeTriangles[T Float]() []*triangleSet[T] { return nil }
 func rotation() (run func(n int, st, row unsafe.Pointer, step int), columns int) { return nil, 16 }
 
 func quadsDownNative(unsafe.Pointer, unsafe.Pointer, int, int, bool) { panic(noVectors) }
-
-func flipNative(unsafe.Pointer, int) { panic(noVectors) }

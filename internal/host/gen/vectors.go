@@ -73,7 +73,6 @@ var vectorFunctions = []vectorFunction{
 	{"pairsAlong", "dst", 33, false, float32s, []variant{avx2}},
 	{"pairsDown", "dst", 33, false, float32s, []variant{avx2}},
 	{"quadsDown", "dst", 33, false, float32s, everywhere},
-	{"flip", "x", 16, false, float32s, everywhere},
 }
 
 // frameSize is that of the arguments and the result, which is aligned.

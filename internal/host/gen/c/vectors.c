@@ -679,10 +679,9 @@ ENTRY stream(stream_args *args) {
 
 /* Words for products of bytes, n of them, a multiple of 16: see bytes.go. Those along a row are of
  * neighbours, the others of rows that are stride bytes apart. A pair is two int16, made of bytes
- * that are unsigned or not; a quad is four bytes, of either kind. flip flips their sign bits. */
+ * that are unsigned or not; a quad is four bytes, of either kind. */
 typedef struct { char *dst; const char *src; i64 stride, n; u8 isUnsigned; } pairsAlong_args;
 typedef pairsAlong_args pairsDown_args, quadsDown_args;
-typedef struct { char *x; i64 n; } flip_args;
 
 typedef u8 bytes16 __attribute__((ext_vector_type(16)));
 typedef u8 bytes32 __attribute__((ext_vector_type(32)));
@@ -721,13 +720,5 @@ ENTRY quadsDown(quadsDown_args *args) {
     bytes32 high = ZIP(16, BYTES(16, c.src + 2 * c.stride), BYTES(16, c.src + 3 * c.stride));
     bytes64 x = (bytes64)ZIP(16, (words16)low, (words16)high);
     KEEP(c.dst, x);
-  }
-}
-
-ENTRY flip(flip_args *args) {
-  flip_args c = *args;
-  for (; c.n > 0; c.n -= 16, c.x += 64) {
-    bytes64 x = BYTES(64, c.x) ^ (bytes64)(u8)0x80;
-    KEEP(c.x, x);
   }
 }
