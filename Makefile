@@ -53,22 +53,28 @@ CPU_ONLY  = openbsd/amd64 freebsd/amd64 js/wasm wasip1/wasm
 LONGEST = ./gpu/compiler ./linalg ./cmd/tandem ./kernels
 
 test: setup
-	$(TESTENV) go run ./scripts/gotest -vet=off -timeout $(TIMEOUT) -skip '^Test($(call one_of,$(LONG)))$$' \
-		$(LONGEST) ./...
+	$(TESTENV) go run ./scripts/gotest -vet=off -timeout $(TIMEOUT) \
+		-skip '^Test($(call one_of,$(LONG)))$$|$(TILES_ON_POCL)' $(LONGEST) ./...
 
 # What takes long for what it finds beside the others: programs that are built again for each edit,
 # generated files, pages, every call of a driver that fails in turn, conformance once more for each
 # driver, suites of others, many shapes, hundreds of sessions, and programs that are interrupted.
 LONG  = Fresh NoDrift Stale NativeFolder NativeUnderLoad MissingBarriers Vendored RandomErrors Names
 LONG += PTXFile ChangeBetweenLaunches LaneValues Mutants README Page Scripts RunGoInMain
-LONG += EveryCallFails OperationsOfMemory Operations Garbage Faults Endurance Libraries
+LONG += EveryCallFails DeviceFails OperationsOfMemory Operations Garbage Faults Endurance Libraries RanksFail
 LONG += MPIInterruptedInInit ProcessInterruptedInDriver MatMulMPIFails NoWarnings CorruptedPTXOnSimulator
 LONG += ConformanceAll ConformanceMPI SharedConformance SuiteNVRTC SuiteIntegrated
 LONG += MatMulBits Products ProductsByMatrixUnits Syrk ComplexSyrk ComplexTriangular Testlapack GemmSlim Shared
 
+# Parts of tests: PoCL takes long to compile each shape of a tile.
+TILES_ON_POCL = ^Test(Transposes|Elementwise|MatMulBatch|ThinProducts|TallMatrices)$$/^opencl:0
+
+# The driver's tests once more on a simulated GPU with matrix instructions.
 long: setup
 	$(TESTENV) go run ./scripts/gotest -vet=off -timeout $(TIMEOUT) -run '^Test($(call one_of,$(LONG)))$$' \
 		$$(grep -rlE --include='*_test.go' '^func Test($(call one_of,$(LONG)))\(' . | xargs -n 1 dirname | sort -u)
+	$(TESTENV) $(GOTEST) -run '$(TILES_ON_POCL)' ./kernels
+	$(TESTENV) TANDEM_CUDASIM_ARCH=sm_90 $(GOTEST) -short ./backend/cuda
 
 # What runs on OpenCL, once more where it finds more mistakes, and on another runtime.
 runtimes: setup
@@ -132,6 +138,10 @@ intel:
 		$(GOTEST) -count=1 -run '^TestTwoVendors$$' ./linalg
 
 # What runs machine code on the cpu device, once more on a simulated arm64 processor.
+# What has no part named after the cpu device runs whatever -run says: left out is what takes long
+# and finds the same on any processor.
+ELSEWHERE = Stale PTXAssembles CheckedWithoutNVRTC Reductions LongLaunchBesideCollector \
+	CorruptedPTXOnSimulator LinksWhatItUses SourcesDeclareWhatTheirTextSays
 ON_ARM64 = TANDEM_REQUIRE=clang GOARCH=arm64 CGO_ENABLED=0 $(GOTEST) -short \
 	-exec 'qemu-aarch64 -L /usr/aarch64-linux-gnu'
 
@@ -139,7 +149,7 @@ arm64:
 	@[ "$$(uname -m)" != aarch64 ] || { echo "this is an arm64 processor"; exit 0; }; set -ex; \
 	$(ON_ARM64) ./backend/cpu ./internal/nativegen; \
 	$(ON_ARM64) -skip '^Test(Gemm(Slim|Thin)|ComplexProduct|TransposeStream|Square)$$' ./internal/host; \
-	$(ON_ARM64) -run '/cpu' -skip '^Test(Stale|PTXAssembles|CheckedWithoutNVRTC|Reductions)$$' \
+	$(ON_ARM64) -run '/cpu' -skip '^Test($(call one_of,$(ELSEWHERE)))$$' \
 		./kernels ./examples/gpt ./examples/kernels ./examples/scripts ./examples/seeds ./array \
 		./gpu/compiler/mistakes ./linalg/batched
 
@@ -179,11 +189,12 @@ $(ACTIONLINT):
 
 # All packages but those that start no goroutines, whose tests only take longer; the drivers and
 # linalg run the kernels here. Tests that find nothing here leave themselves out; these are parts of
-# others: bits, whose work-items would be goroutines for minutes, whole programs on the simulator,
-# which has tests of its own, and, of loops that goroutines share in both types alike, one type.
+# others: bits, and kernels of the cpu device, whose work-items would be goroutines for minutes,
+# whole programs on the simulator, which has tests of its own, and, of loops that goroutines share
+# in both types alike, one type.
 CONFORMANCE   = ^TestSuite$$/./^Conformance$$
 RACE_SKIP     = $(CONFORMANCE) ^Test(SharedConformance|Run)$$/cudasim ^TestDeviceFails$$/^memory_of_its_own$$ \
-	^Test(QR|LQ|LU|Triangles|Squares|GemmSlim)$$/float32
+	^Test(FactorsOnDevice|Int8)$$/^(cpu|copies)$$ ^Test(QR|LQ|LU|Triangles|Squares|GemmSlim)$$/float32
 NO_GOROUTINES = /array|/batched|/exact|/superacc|/kernels|/conformance|/samebits|/archtest|/rmath/internal|/mutate|gen$$
 ON_ARRAYS     = /examples/(gpt|scripts)
 

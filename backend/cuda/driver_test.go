@@ -169,7 +169,7 @@ func TestInfo(t *testing.T) {
 		if again := must[[]backend.Info](t)(d.Devices()); again[i] != probed {
 			t.Errorf("device %d: listed as %+v, open as %+v", i, again[i], probed)
 		}
-		if !probed.Float32 || !probed.Float64 || (d.name == "cudasim") != (probed.Note == "simulated") {
+		if !probed.Float32 || !probed.Float64 || (d.name == "cudasim") != strings.HasPrefix(probed.Note, "simulated") {
 			t.Errorf("device %d: %+v", i, probed)
 		}
 	}
@@ -258,7 +258,7 @@ func TestProbeFindsWrongArithmetic(t *testing.T) {
 			var info backend.Info
 			f.Apply(&info)
 			if info.Float32 != c.float32 || info.Float64 != c.float64 || !strings.Contains(info.Note, c.note) ||
-				c.note == "" && info.Note != "" {
+				c.note == "" && len(f.Notes) > 0 {
 				t.Errorf("float32 %v, float64 %v, %q, want %v, %v, %q", info.Float32, info.Float64, info.Note,
 					c.float32, c.float64, c.note)
 			}

@@ -15,6 +15,9 @@ func Fresh(t testing.TB) backend.Driver { return fresh(t) }
 // Table is the function table of the driver under test.
 func Table(t testing.TB) *capi.API { return table(t) }
 
+// IsHardware tells whether the driver under test is NVIDIA's.
+func IsHardware() bool { return *driverName == "cuda" }
+
 // Used is how many bytes the buffers of a device have.
 func Used(d *backend.Device) int64 { return d.Used() }
 

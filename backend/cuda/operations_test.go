@@ -134,7 +134,8 @@ var outside = &backend.Source{
 }
 
 // A kernel fails in the middle of a queue of commands: the device is lost, the commands after it
-// and the session end with errors that say so, and another session works once the first is closed.
+// and the session end with errors that say so. Another session works once the first is closed; on
+// hardware it may also say that the device is lost, as CUDA then wants another process.
 func TestLostInMidFlight(t *testing.T) {
 	// Sessions that other tests have given up keep the context, which a lost device must not have.
 	for cuda.Table(t).Load().PrimaryCtxRelease(0) == 0 {
@@ -155,18 +156,17 @@ func TestLostInMidFlight(t *testing.T) {
 		_, err = x.Download()
 		return errors.Join(append(errs, err)...)
 	}
-	open := func() *linalg.Session {
+	open := func() (*linalg.Session, error) {
 		d, err := cuda.Fresh(t).Open(0)
 		if err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
-		s, err := linalg.NewSession(d)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
+		return linalg.NewSession(d)
 	}
-	s := open()
+	s, err := open()
+	if err != nil {
+		t.Fatal(err)
+	}
 	k, err := s.CompileSource(outside)
 	if err != nil {
 		t.Fatal(err)
@@ -181,11 +181,14 @@ func TestLostInMidFlight(t *testing.T) {
 	if err := s.Close(); err != nil && !errors.Is(err, backend.ErrDeviceLost) {
 		t.Error(err)
 	}
-	again := open()
-	if err := use(again, nil); err != nil {
-		t.Errorf("opened anew: %v", err)
+	again, err := open()
+	if err == nil {
+		err = errors.Join(use(again, nil), again.Close())
 	}
-	if err := again.Close(); err != nil {
-		t.Error(err)
+	switch {
+	case cuda.IsHardware() && errors.Is(err, backend.ErrDeviceLost):
+		t.Logf("opened anew: %v", err)
+	case err != nil:
+		t.Errorf("opened anew: %v", err)
 	}
 }

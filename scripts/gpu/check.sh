@@ -23,7 +23,8 @@ Environment:
   BACKENDS  the drivers to check (default: cuda and opencl, those with a GPU); each of those
             named must have a device, and need not be a GPU
   SIZE      the rows of large matrices (default: some thousands)
-  LIMIT     seconds after which no job begins, and those that run are ended (default 540)
+  LIMIT     seconds after which no job begins, and those that run are ended (default 540): well
+            below what the machine gives this script, so that the results are written
   TANDEM_CUDA_LIBRARY, TANDEM_OPENCL_LIBRARY, TANDEM_NVRTC, OCL_ICD_VENDORS
             as Tandem and the OpenCL loader take them
 
@@ -104,7 +105,8 @@ timeout 60 "$bin/tandem" devices 2>&1 | tee "$OUT/devices.txt"
 read -ra backends <<<"${BACKENDS:-}"
 if [ ${#backends[@]} -eq 0 ]; then # the drivers that have a GPU
 	mapfile -t backends < <(timeout 60 "$bin/tandem" devices --json 2>/dev/null | awk -F'"' '
-		$2 == "driver" { d = $4 } $2 == "gpu" && $3 ~ /true/ && !seen[d]++ { print d }')
+		$2 == "driver" { d = $4 }
+		$2 == "gpu" && $3 ~ /true/ && d != "cudasim" && !seen[d]++ { print d }')
 	[ ${#backends[@]} -gt 0 ] || { echo 'check.sh: no driver has a GPU: see above' >&2; exit 1; }
 fi
 
@@ -122,7 +124,7 @@ job() { # NAME COMMAND...
 	(
 		cd "$WORK/run" || exit
 		start=$SECONDS
-		timeout -k 5 "$left" "$@" >"$logs/$name.log" 2>&1 </dev/null
+		timeout -s QUIT -k 5 "$left" "$@" >"$logs/$name.log" 2>&1 </dev/null # Go prints where it hangs
 		rc=$?
 		[ $rc -ne 124 ] || rc=late
 		echo "$rc $((SECONDS - start))" >"$logs/$name.rc"
@@ -149,14 +151,20 @@ report() { # what came of the jobs so far; those that failed are last, with the 
 	done | head -c 8000
 	[ ${#bad[@]} -eq 0 ] || failed=1
 	names=()
-	tar -C "$WORK" -czf "$OUT/logs.tar.gz" logs
 }
+
+# The logs are packed whatever ends this script, but for the signal that nothing survives.
+pack() { tar -C "$WORK" -czf "$OUT/logs.tar.gz" logs; }
+trap pack EXIT
+trap 'exit 1' INT TERM
 
 ### Parts
 
 tests=(-test.v -test.timeout="${LIMIT}s")
 # Tests that need the sources, or that nothing opened a session before.
 needs='TestStale|TestInstances|TestLines|TestLinksWhatItUses|TestDefault'
+# One that takes so much memory that it runs alone.
+large=TestMoreThan31Bits
 
 # tested is the tests of a package on a backend: those that have a subtest of its name, or as flags
 # say.
@@ -164,7 +172,7 @@ tested() { # BACKEND PACKAGE FLAGS...
 	local b=$1 p=$2 require=$1
 	shift 2
 	[ "$b" != cuda ] || require=$b$nvrtc
-	[ $# -gt 0 ] || set -- -test.run="^Test/^$b(:|\$)" -test.skip="^($needs)\$"
+	[ $# -gt 0 ] || set -- -test.run="^Test/^$b(:|\$)" -test.skip="^($needs|$large)\$"
 	job "$b-$p" env TANDEM_REQUIRE="$require" TANDEM_BACKEND="$b" "$bin/$p.test" "${tests[@]}" "$@"
 }
 
@@ -205,6 +213,9 @@ right() {
 			"$0/tandem" matmul "$0/a.npy" "$0/b.npy" -o $1-cpu.npy --backend cpu && cmp $1.npy $1-cpu.npy' "$bin" "$b"
 	done
 	wait
+	for b in "${backends[@]}"; do # some 35 GiB
+		alone "$b-large" env TANDEM_REQUIRE="$b" "$bin/array.test" "${tests[@]}" -test.run="^$large\$/^$b(:|\$)"
+	done
 	[[ " ${backends[*]} " != *' cuda '* ]] || # the GPU must survive it; this process may not
 		alone cuda-lost env TANDEM_REQUIRE=cuda "$bin/backend-cuda.test" -driver=cuda "${tests[@]}" \
 			-test.run='^TestLostInMidFlight$'
@@ -274,9 +285,9 @@ END_OF_KERNELS
 		[ $tool = memcheck ] || found='SUMMARY: [1-9]'
 		# shellcheck disable=SC2016 # the inner shell expands it
 		[ -z "$nvrtc" ] ||
-			job $tool-planted sh -c 'f=$1; shift; "$@" | tee out; grep -q "$f" out' sh "$found" \
+			job $tool-planted sh -c 'f=$1; shift; "$@" | tee "$0"; grep -q "$f" "$0"' $tool.txt "$found" \
 				compute-sanitizer --tool $tool "$bin/tandem" run planted.cl --kernel $tool --grid 1 --block 64 \
-				--arg out:f4:64 -o planted.npy --backend cuda
+				--arg out:f4:64 -o $tool.npy --backend cuda
 	done
 	report
 	grep -h 'SUMMARY' "$logs"/*check.log
