@@ -82,7 +82,7 @@ func TestAxisErrors(t *testing.T) {
 			t.Errorf("an axis that there is not: %v", err)
 		}
 	}
-	if err := Sort(nil, a, 0); !errors.Is(err, linalg.ErrShape) {
+	if err := Sort(nil, a, 0); !errors.Is(err, backend.ErrArgument) {
 		t.Errorf("a nil array: %v", err)
 	}
 }

@@ -167,7 +167,7 @@ func TestIndexRefuses(t *testing.T) {
 		{TakeAlong(a.Array, b, index.Slice(0, 4, 0, 5)), linalg.ErrShape, "TakeAlong: index is 4x5"},
 		{TakeAlong(a.Array, a.Array, index), linalg.ErrOverlap, "TakeAlong: c and a"},
 		{TakeAlong(number.Array, index, number.Array), linalg.ErrOverlap, "TakeAlong: index and c"},
-		{TakeAlong(a.Array, b, nil), linalg.ErrShape, "TakeAlong: index is nil"},
+		{TakeAlong(a.Array, b, nil), backend.ErrArgument, "TakeAlong: index is nil"},
 		{PutAlong(a.Array, b.Slice(0, 3, 0, 6), index), linalg.ErrShape, "PutAlong: a is 3x6"},
 		{PutAlong(a.Array, b, index.Slice(0, 3, 0, 6)), linalg.ErrShape, "PutAlong: index is 3x6"},
 		{unique, linalg.ErrOverlap, "UniqueInverse: c and a"},

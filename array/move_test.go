@@ -199,10 +199,10 @@ func TestMoveRefuses(t *testing.T) {
 		text      string
 	}{
 		{reshape, linalg.ErrShape, "must be packed"},
-		{none, linalg.ErrShape, "Reshape: a is nil"},
+		{none, backend.ErrArgument, "Reshape: a is nil"},
 		{Concat(a.Array, b, b), linalg.ErrShape, "2 parts of 8 rows and 12 columns in all do not fill"},
 		{Concat(a.Array, a.Array), linalg.ErrOverlap, "Concat: c and part 0"},
-		{Concat(a.Array, nil), linalg.ErrShape, "Concat: part 0 is nil"},
+		{Concat(a.Array, nil), backend.ErrArgument, "Concat: part 0 is nil"},
 		{Pad(a.Array, b, 1, 0, 5), linalg.ErrShape, "from row 1 and column 0 on"},
 		{Pad(a.Array, part, 0, 0, 5), linalg.ErrOverlap, "Pad: c and a"},
 		{Roll(a.Array, b.Slice(0, 4, 0, 5), 1, 1), linalg.ErrShape, "Roll: a is 4x5 int32"},
@@ -218,7 +218,7 @@ func TestMoveRefuses(t *testing.T) {
 		{AddRows(a.Array, b, b.Slice(0, 3, 0, 1)), linalg.ErrShape, "AddRows: index is 3x1 int32"},
 		{AddRows(a.Array, b, a.Slice(0, 4, 0, 1)), linalg.ErrOverlap, "AddRows: index and c"},
 		{PutRows(a.Array, b.Slice(0, 4, 0, 5), b.Slice(0, 4, 0, 1)), linalg.ErrShape, "must have the columns of c"},
-		{Eye[int32](nil), linalg.ErrShape, "Eye: c is nil"},
+		{Eye[int32](nil), backend.ErrArgument, "Eye: c is nil"},
 	} {
 		if !errors.Is(c.err, c.want) || !contains(c.err, c.text) {
 			t.Errorf("%v, want %v with %q", c.err, c.want, c.text)

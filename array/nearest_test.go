@@ -236,14 +236,14 @@ func TestNearestRefuses(t *testing.T) {
 		err, want error
 		text      string
 	}{
-		{newPoints(nil, Cosine), linalg.ErrShape, "NewPoints: a is nil"},
+		{newPoints(nil, Cosine), backend.ErrArgument, "NewPoints: a is nil"},
 		{newPoints(a, 3), backend.ErrArgument, "no Metric(3)"},
 		{whole, backend.ErrArgument, "of float32 are float32, not int32"},
 		{exact(Cosine), backend.ErrArgument, "of Cosine are float32"},
 		{exact(InnerProduct), linalg.ErrShape, "up to 32768 columns"},
-		{p.Nearest(nil, dist.Array, q), linalg.ErrShape, "index is nil"},
-		{p.Nearest(index.Array, nil, q), linalg.ErrShape, "dist is nil"},
-		{p.Nearest(index.Array, dist.Array, nil), linalg.ErrShape, "queries is nil"},
+		{p.Nearest(nil, dist.Array, q), backend.ErrArgument, "index is nil"},
+		{p.Nearest(index.Array, nil, q), backend.ErrArgument, "dist is nil"},
+		{p.Nearest(index.Array, dist.Array, nil), backend.ErrArgument, "queries is nil"},
 		{p.Nearest(index.Array, dist.Array, far), backend.ErrArgument, "queries belongs to another session"},
 		{p.Nearest(index.Array, dist.Array, wide), linalg.ErrShape, "points have 3 columns"},
 		{p.Nearest(many.Array, dist.Array, q), linalg.ErrShape, "there are 4 points"},

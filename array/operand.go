@@ -13,7 +13,7 @@ import (
 func check[T any](op, name string, a *Array[T], s *linalg.Session) error {
 	switch {
 	case a == nil:
-		return fmt.Errorf("%w: %s: %s is nil", linalg.ErrShape, op, name)
+		return argument(op, name+" is nil")
 	case a.Err() != nil:
 		return a.Err()
 	case s != nil && a.Session() != s:

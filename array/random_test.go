@@ -179,7 +179,7 @@ func TestRandomRefuses(t *testing.T) {
 		err, want error
 		text      string
 	}{
-		{Uniform[float64](r, nil), linalg.ErrShape, "Uniform: the destination is nil"},
+		{Uniform[float64](r, nil), backend.ErrArgument, "Uniform: the destination is nil"},
 		{Normal(nil, floats), backend.ErrArgument, "Normal: the stream is nil"},
 		{Integers(end, c.Array, 0, 9), backend.ErrArgument, "Integers: the stream of seed 3 is at its end"},
 		{Integers(r, c.Array, 4, 4), backend.ErrArgument, "Integers: there are none from 4 to 4-1"},

@@ -92,7 +92,7 @@ func TestSolveRefuses(t *testing.T) {
 		{Solve(a.Array, wide, a.Array), linalg.ErrShape, "Solve: a is 3x4"},
 		{Solve(a.Array, singular, wide), linalg.ErrShape, "Solve: b is 3x4"},
 		{Solve(a.Array, far, a.Array), backend.ErrArgument, "Solve: a belongs to another session"},
-		{Solve(nil, singular, a.Array), linalg.ErrShape, "Solve: c is nil"},
+		{Solve(nil, singular, a.Array), backend.ErrArgument, "Solve: c is nil"},
 		{Inv(a.Array, wide), linalg.ErrShape, "Inv: a is 3x4"},
 		{Inv(wide, singular), linalg.ErrShape, "Inv: c is 3x4"},
 		{Pinv(a.Array, wide, 0), linalg.ErrShape, "Pinv: a is 3x4"},

@@ -218,10 +218,10 @@ func (a *array) String() string {
 // arg passes the address of the array's first element.
 func (a *array) arg(s *Session) (backend.Arg, error) {
 	switch {
-	case a == nil:
-		return backend.Arg{}, fmt.Errorf("%w: it is a nil array", backend.ErrLaunch)
+	case a == nil || a.s == nil:
+		return backend.Arg{}, fmt.Errorf("%w: it is a nil array", backend.ErrArgument)
 	case a.s != s:
-		return backend.Arg{}, cmp.Or(a.s.failed, fmt.Errorf("%w: %s belongs to another session", backend.ErrLaunch, a))
+		return backend.Arg{}, cmp.Or(a.s.failed, fmt.Errorf("%w: %s belongs to another session", backend.ErrArgument, a))
 	}
 	return backend.Arg{Buffer: a.buf, Offset: a.bytes(a.off), Type: elementName(a.elem)}, nil
 }
@@ -460,8 +460,8 @@ func (c *array) gemmWith(op string, tA blas.Transpose, a *array, tB blas.Transpo
 // device keeps the contract in, which it gives.
 func (c *array) checkOperands(op string, operands ...*array) (t element.Type, err error) {
 	for _, a := range operands {
-		if a == nil {
-			return 0, fmt.Errorf("%w: %s of a nil array", ErrShape, op)
+		if a == nil || a.s == nil {
+			return 0, nilArray(op)
 		}
 		if a.s != c.s {
 			return 0, cmp.Or(c.s.failed, a.s.failed, error(&backend.Error{
@@ -477,6 +477,10 @@ func (c *array) checkOperands(op string, operands ...*array) (t element.Type, er
 		return 0, err
 	}
 	return t, c.s.supports(t)
+}
+
+func nilArray(op string) error {
+	return &backend.Error{Op: "linalg", Err: backend.ErrArgument, Detail: op + " of a nil array"}
 }
 
 // supports says whether the device keeps the numerics contract in t.

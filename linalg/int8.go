@@ -122,7 +122,7 @@ func GemmInt8Arrays[A int8 | uint8](tA blas.Transpose, a *Array[A], tB blas.Tran
 func (c *array) gemmBytes(count int, tA blas.Transpose, a *array, tB blas.Transpose, b *array, u update) (err error) {
 	const op = "GemmInt8Arrays"
 	if c == nil {
-		return fmt.Errorf("%w: %s of a nil array", ErrShape, op)
+		return nilArray(op)
 	}
 	if _, err := c.checkOperands(op, a, b); err != nil {
 		return err

@@ -303,7 +303,7 @@ func TestLaunchErrors(t *testing.T) {
 			{"a string", k, grid, []any{x, y, one, "8"}, backend.ErrLaunch, "cannot pass a string"},
 			{"a slice of int", k, grid, []any{[]int{1}, y, one, n}, backend.ErrLaunch, "cannot pass a []int"},
 			{"nil", k, grid, []any{nil, y, one, n}, backend.ErrLaunch, "argument 0"},
-			{"a nil array", k, grid, []any{none, y, one, n}, backend.ErrLaunch, "a nil array"},
+			{"a nil array", k, grid, []any{none, y, one, n}, backend.ErrArgument, "a nil array"},
 			{"no arguments", k, grid, nil, backend.ErrLaunch, "takes 4 arguments"},
 			{"too few", k, grid, []any{x, y, one}, backend.ErrLaunch, "takes 4 arguments"},
 			{"too many", k, grid, []any{x, y, one, n, n}, backend.ErrLaunch, "not 5"},
@@ -352,7 +352,7 @@ func TestLaunchErrors(t *testing.T) {
 				backend.ErrLaunch,
 				"must not be negative",
 			},
-			{"another session's array", k, grid, []any{theirs, y, one, n}, backend.ErrLaunch, "another session"},
+			{"another session's array", k, grid, []any{theirs, y, one, n}, backend.ErrArgument, "another session"},
 			{"another session's kernel", foreign, grid, []any{x, y, one, n}, backend.ErrLaunch, "kernel"},
 			{"a freed array", k, grid, []any{freed, y, one, n}, backend.ErrClosed, "kernel add_to: argument 0"},
 		} {

@@ -501,7 +501,8 @@ func TestErrors(t *testing.T) {
 			{"scale shape", x.Scale(1, y), linalg.ErrShape, ""},
 			{"sum shape", sumErr, linalg.ErrShape, "2x3 float32 and 3x2"},
 			{"wrong transposition", square.Gemm(1, 'X', square, blas.NoTrans, square, 0), linalg.ErrShape, "'X'"},
-			{"nil array", square.Mul(nil, square), linalg.ErrShape, "nil"},
+			{"nil array", square.Mul(nil, square), backend.ErrArgument, "nil"},
+			{"array without a session", square.Mul(new(linalg.Array[float32]), square), backend.ErrArgument, "nil"},
 			{
 				"another session", foreign.Mul(square.Slice(0, 4, 0, 4), square.Slice(0, 4, 0, 4)), backend.ErrArgument,
 				"different sessions",

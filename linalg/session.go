@@ -297,8 +297,9 @@ func (s *Session) kernelOf(src *backend.Source) (*backend.Kernel, error) {
 //
 // With host memory among the arguments Launch blocks until the kernel is done; otherwise it may
 // return before. A wrong number of arguments, or a wrong kind or width of one or of its elements,
-// is backend.ErrLaunch, and nothing runs; the sign of integers does not matter. Bytes, buffers and
-// what backend.Buf makes have elements of any type.
+// is backend.ErrLaunch, a nil array or one of another session backend.ErrArgument, and nothing
+// runs; the sign of integers does not matter. Bytes, buffers and what backend.Buf makes have
+// elements of any type.
 func (s *Session) Launch(k *backend.Kernel, g backend.Grid, args ...any) (err error) {
 	if err := s.open(); err != nil {
 		return err

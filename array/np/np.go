@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/tandem-gpu/tandem/array"
+	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/internal/inside"
 	"github.com/tandem-gpu/tandem/linalg"
 )
@@ -34,7 +35,7 @@ func Err[T any](arrays ...*Array[T]) error {
 
 func check[T any](a *Array[T]) error {
 	if a == nil {
-		return errors.New("np: an array is nil")
+		return fmt.Errorf("np: %w: an array is nil", backend.ErrArgument)
 	}
 	return a.Err()
 }

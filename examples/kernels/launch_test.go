@@ -32,11 +32,11 @@ func TestLaunchRefuses(t *testing.T) {
 	}{
 		{
 			launchMatmul[float32](s, grid, m, (*linalg.Array[float32])(nil), m),
-			"argument a of kernel matmul_float32: launch failed: it is a nil array",
+			"argument a of kernel matmul_float32: invalid argument: it is a nil array",
 		},
 		{
 			launchMatmul[float32](s, grid, m, m, foreign),
-			"argument b of kernel matmul_float32: launch failed: 4x4 float32 on",
+			"argument b of kernel matmul_float32: invalid argument: 4x4 float32 on",
 		},
 		{
 			launchMatmul[float32](s, grid, m, linalg.Matrix[float32]{Rows: 4, Cols: 4, Stride: 3}, m),
@@ -52,7 +52,7 @@ func TestLaunchRefuses(t *testing.T) {
 			t.Errorf("error %v, want one with %q", c.err, c.want)
 		}
 	}
-	if err := launchMatmul[float32](nil, grid, m, m, m); !errors.Is(err, backend.ErrLaunch) {
+	if err := launchMatmul[float32](nil, grid, m, m, m); !errors.Is(err, backend.ErrArgument) {
 		t.Errorf("without a session: %v", err)
 	}
 	s.Close()

@@ -53,7 +53,7 @@ func New(s *linalg.Session, src *backend.Source, g backend.Grid) Call {
 	case src == nil:
 		c.err = fmt.Errorf("launch: %w: the kernel is not compiled for these types", backend.ErrLaunch)
 	case s == nil:
-		c.err = fmt.Errorf("launch: kernel %s: %w: the session, or destination, is nil", src.Name, backend.ErrLaunch)
+		c.err = fmt.Errorf("launch: kernel %s: %w: the session, or destination, is nil", src.Name, backend.ErrArgument)
 	default:
 		c.kernel, c.err = inside.Kernel(s, src)
 	}
@@ -175,12 +175,12 @@ func operandOf[T any, A KernelArg[T]](c *Call, n int, name string, x A) (o opera
 		}
 	case *linalg.Array[T]:
 		switch {
-		case x == nil:
-			err = fmt.Errorf("%w: it is a nil array", backend.ErrLaunch)
+		case x == nil || x.Session() == nil:
+			err = fmt.Errorf("%w: it is a nil array", backend.ErrArgument)
 		case x.Err() != nil:
 			err = x.Err()
 		case x.Session() != c.s:
-			err = fmt.Errorf("%w: %s belongs to another session", backend.ErrLaunch, x)
+			err = fmt.Errorf("%w: %s belongs to another session", backend.ErrArgument, x)
 		default:
 			rows, cols := x.Dims()
 			o.place = place{buf: x.Buffer(), off: x.Offset(), rows: rows, cols: cols, stride: x.Stride()}

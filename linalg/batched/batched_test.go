@@ -398,7 +398,7 @@ func TestErrors(t *testing.T) {
 			"pivots and status",
 		},
 		{
-			"another session", Cholesky(a, garbage[int32](t, other, 3, 1, false).Array), backend.ErrLaunch,
+			"another session", Cholesky(a, garbage[int32](t, other, 3, 1, false).Array), backend.ErrArgument,
 			"another session",
 		},
 	} {

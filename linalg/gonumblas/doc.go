@@ -66,6 +66,8 @@
 //   - beta is multiplied in once, at the end: C = fma(alpha, acc, beta*C). As in gonum, beta == 0
 //     does not read C, and alpha == 0 reads neither A nor B.
 //   - trsm and LU divide by the diagonal; in some cases gonum multiplies by its reciprocal.
+//   - herk and her2k make the diagonal of C real even where nothing is added to it and beta is 1;
+//     gonum leaves C as it is.
 //   - A NaN is a pivot of LU before all numbers.
 //   - EigenSym and SVD of NaN or infinities fail. Of nearly equal values vectors are others. Signs
 //     of vectors are gonum's, but for EigenSym of more than 32 rows, and one in some hundred.

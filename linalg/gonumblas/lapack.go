@@ -133,7 +133,16 @@ func (f factorizer) Dgecon(norm lapack.MatrixNorm, n int, a []float64, lda int, 
 	if !isNorm(norm) || !isSquare(n, a, lda) || !isMagnitude(anorm) || len(work) < 4*n || len(iwork) < n {
 		return f.Implementation.Dgecon(norm, n, a, lda, anorm, work, iwork)
 	}
-	return 1 / solve.LUCondition(norm == lapack.MaxRowSum, n, a, lda, solve.Norm[float64]{Value: anorm})
+	return reciprocal(solve.LUCondition(norm == lapack.MaxRowSum, n, a, lda, solve.Norm[float64]{Value: anorm}), anorm)
+}
+
+// reciprocal is 1/cond, or 0 where the inverse of A, whose norm is anorm, overflows: package mat
+// asks the condition number alone whether what it has computed can be used.
+func reciprocal(cond, anorm float64) float64 {
+	if math.IsInf(cond/anorm, 1) {
+		return 0
+	}
+	return 1 / cond
 }
 
 // Dpotrf factors A = L*Lᵀ or Uᵀ*U. It is false where A is not positive definite.
@@ -178,7 +187,7 @@ func (f factorizer) Dpocon(ul blas.Uplo, n int, a []float64, lda int, anorm floa
 	if !isUplo(ul) || !isSquare(n, a, lda) || !isMagnitude(anorm) || len(work) < 3*n || len(iwork) < n {
 		return f.Implementation.Dpocon(ul, n, a, lda, anorm, work, iwork)
 	}
-	return 1 / solve.CholeskyCondition(ul == blas.Lower, n, a, lda, solve.Norm[float64]{Value: anorm})
+	return reciprocal(solve.CholeskyCondition(ul == blas.Lower, n, a, lda, solve.Norm[float64]{Value: anorm}), anorm)
 }
 
 // Dtrtri inverts a triangle. It is false where there is a 0 on its diagonal.
@@ -218,6 +227,7 @@ func (f factorizer) Dtrcon(norm lapack.MatrixNorm, ul blas.Uplo, d blas.Diag, n 
 	if !isMagnitude(anorm) { // with NaN or infinities, QR and LQ are singular
 		return 0
 	}
-	return 1 / solve.TriangleCondition(norm == lapack.MaxRowSum, triangle(ul, blas.NoTrans, d, n, a, lda),
-		solve.Norm[float64]{Value: anorm})
+	t := triangle(ul, blas.NoTrans, d, n, a, lda)
+	cond := solve.TriangleCondition(norm == lapack.MaxRowSum, t, solve.Norm[float64]{Value: anorm})
+	return reciprocal(cond, anorm)
 }

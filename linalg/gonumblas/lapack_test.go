@@ -160,10 +160,36 @@ func TestReports(t *testing.T) {
 			t.Errorf("matrix %d: %+v, gonum has %+v", i, got, w)
 		}
 	}
-	// the inverse of this one overflows
-	var lu mat.LU
-	if lu.Factorize(mat.NewDense(2, 2, []float64{3e-309, 0, 1e-309, 2e-309})); !alike(lu.Cond(), 2, 1.5) {
-		t.Errorf("the condition number of a matrix of small elements is %v, not near 2", lu.Cond())
+}
+
+// Where the inverse overflows package mat says so, with the drop-in as without.
+func TestInverseOverflows(t *testing.T) {
+	b := mat.NewDense(2, 1, []float64{1, 2})
+	tall := mat.NewDense(3, 2, []float64{1e-320, 0, 0, 1e-320, 0, 0})
+	s, _ := open(t, "cpu")
+	for _, with := range []bool{false, true} {
+		if with {
+			use(t, s)
+		}
+		for _, data := range [][]float64{{1e-320, 0, 0, 1e-320}, {3e-309, 1e-309, 1e-309, 2e-309}, {0x1p-1022, 0, 0, 1e-310}} {
+			a := mat.NewDense(2, 2, data)
+			var x, inverse mat.Dense
+			var c mat.Cholesky
+			var symmetric mat.SymDense
+			c.Factorize(mat.NewSymDense(2, data))
+			for what, err := range map[string]error{
+				"Solve": x.Solve(a, b), "Inverse": inverse.Inverse(a),
+				"Cholesky.SolveTo": c.SolveTo(new(mat.Dense), b), "Cholesky.InverseTo": c.InverseTo(&symmetric),
+			} {
+				if _, ok := err.(mat.Condition); !ok {
+					t.Errorf("%s of %g, with the drop-in: %t: %v", what, data, with, err)
+				}
+			}
+		}
+		var x mat.Dense
+		if err := x.Solve(tall, mat.NewDense(3, 1, []float64{1, 2, 3})); err == nil {
+			t.Errorf("QR of %v, with the drop-in: %t: no error", tall, with)
+		}
 	}
 }
 
