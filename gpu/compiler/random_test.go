@@ -21,8 +21,8 @@ var (
 
 // Random kernels give the same bits as plain Go, on the cpu device as machine code, with OpenCL and
 // on the simulated GPU. Of four packages one is compiled by NVRTC instead of clang, one runs in the
-// checked mode, and one as the Go that is printed for the cpu device. docs/kernels.md names seeds
-// that PoCL 3.1 has wrong. A long run:
+// checked mode, and one as the Go that is printed for the cpu device. docs/hardware.md has
+// what PoCL 3.1 gets wrong. A long run:
 // go test ./gpu/compiler -run Random -programs 10000 -timeout 0. On a simulated arm64
 // processor: the same with CGO_ENABLED=0 GOARCH=arm64 GOFLAGS=-exec=qemu-aarch64 and
 // QEMU_LD_PREFIX, on the cpu device. Plain Go fuses products with sums there: a difference counts

@@ -231,7 +231,7 @@ func TestSVDOfFarNumbersByMat(t *testing.T) {
 	}
 }
 
-// Signs of vectors are gonum's, as docs/gonum.md has it.
+// Signs of vectors are gonum's, as docs/migrate.md has it.
 func TestSigns(t *testing.T) {
 	s, _ := open(t, "cpu")
 	for _, shape := range [][2]int{
