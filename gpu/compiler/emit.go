@@ -58,9 +58,8 @@ func emit(l *front.Lowerer, pkg *front.Package, kernels []*front.KernelDecl, o O
 				continue
 			}
 			e.warnLimits(k, n)
-			sp := l.Split(n)
 			e.plain(g, k, n)
-			g.Kernel(n, e.goKernelName(k, n), sp)
+			g.Kernel(n, e.goKernelName(k, n))
 		}
 	}
 	if len(l.Problems) > 0 {

@@ -41,7 +41,6 @@ func Instances(dir string) ([]Instance, error) {
 		e := newEmitter(l, pkg, Options{})
 		for _, k := range kernels {
 			for _, n := range k.Instances {
-				l.Split(n)
 				list = append(list, e.asText(k, n))
 			}
 		}

@@ -221,10 +221,7 @@ func (l *Lowerer) instantiate(pkg *Package, k *KernelDecl) {
 		})
 		f.Lowerer.active = nil
 		if len(l.Problems) == before {
-			l.Analyse(n)
-			for _, p := range n.Params {
-				p.ReadOnly = p.Type.HasReference() && !l.WritesOf(n.Function, n.Params)[p]
-			}
+			l.Prepare(n)
 		}
 		k.Instances = append(k.Instances, n)
 	}

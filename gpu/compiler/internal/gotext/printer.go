@@ -23,7 +23,6 @@ type Printer struct {
 	queue     []*ir.Function
 	reads     map[*ir.Variable]bool
 	k         *ir.Kernel
-	sp        *ir.Splitter
 	inLoop    bool      // over work-items
 	heads     [3]string // of the loops of a kernel without barriers
 	hoists    int
@@ -157,7 +156,7 @@ func (p *Printer) Functions() {
 	for len(p.queue) > 0 {
 		fn := p.queue[0]
 		p.queue = p.queue[1:]
-		p.k, p.sp, p.reads, p.labels, p.addressed = nil, nil, ir.ReadsOf(fn.Body, nil), 0, addressed(fn.Body)
+		p.k, p.reads, p.labels, p.addressed = nil, ir.ReadsOf(fn.Body), 0, addressed(fn.Body)
 		var params, results []string
 		for _, v := range fn.Params {
 			params = append(params, p.name(v)+" "+p.typ(v.Type))
@@ -291,7 +290,7 @@ func (p *Printer) ifStmt(s *ir.Stmt, list func([]*ir.Stmt)) {
 func (p *Printer) declare(s *ir.Stmt) {
 	v := s.Var
 	switch value := p.initial(s); {
-	case p.sp != nil && p.sp.Again[v] != nil:
+	case v.Again != nil:
 		return // each loop over work-items begins with it
 	case v.Array:
 		p.set(v, p.variable(v), value)
@@ -399,8 +398,8 @@ func (p *Printer) begin(s *ir.Stmt) (string, bool) {
 	}
 	var names, values []string
 	for i, d := range s.Body[:last] {
-		if d.Kind != ir.StmtDecl || d.Var.Array || p.sp != nil && p.sp.Again[d.Var] != nil ||
-			!p.reads[d.Var] || p.addressed[d.Var] {
+		if d.Kind != ir.StmtDecl || d.Var.Array || d.Var.Again != nil || !p.reads[d.Var] ||
+			p.addressed[d.Var] {
 			return "", false
 		}
 		for _, other := range s.Body[:i] {
@@ -469,7 +468,7 @@ func (p *Printer) hoist(s *ir.Stmt) {
 }
 
 func (p *Printer) jump(s *ir.Stmt) {
-	if p.inLoop && p.sp != nil && p.sp.Kernel.Barriers && !p.within(s.Target) {
+	if p.inLoop && p.k.Barriers && s.Target.Lifted {
 		p.used = true // to the end of this loop over work-items
 		p.Line("continue %s", p.next)
 		return
@@ -477,9 +476,6 @@ func (p *Printer) jump(s *ir.Stmt) {
 	word := map[ir.StmtKind]string{ir.StmtBreak: "break", ir.StmtContinue: "continue"}[s.Kind]
 	p.Line("%s %s", word, p.label(s.Target))
 }
-
-// within tells whether a jump's target is inside the present loop over work-items.
-func (p *Printer) within(target *ir.Stmt) bool { return !target.Lifted }
 
 func (p *Printer) returnStmt(s *ir.Stmt) {
 	if p.k != nil {
@@ -669,12 +665,9 @@ var bitFunctions = map[string]string{
 const maxGroup = 1024
 
 // Kernel prints k as a backend.GoKernel.
-func (p *Printer) Kernel(k *ir.Kernel, name string, sp *ir.Splitter) {
-	body, g := k.Body, ir.Edges{Kernel: k, Splitter: sp, Values: map[*ir.Variable]*ir.Expr{}}
-	if !k.Barriers {
-		body = g.Cut(body)
-	}
-	p.k, p.sp, p.reads, p.labels, p.addressed = k, sp, ir.ReadsOf(k.Body, nil), 0, addressed(k.Body)
+func (p *Printer) Kernel(k *ir.Kernel, name string) {
+	body, g := k.CutBody()
+	p.k, p.reads, p.labels, p.addressed = k, ir.ReadsOf(k.Body), 0, addressed(k.Body)
 	p.hoists = 0
 	p.Line("\nfunc %s(grid backend.Grid, lo, hi int, args []backend.Arg) error {", name)
 	at := 0
@@ -710,8 +703,8 @@ func (p *Printer) Kernel(k *ir.Kernel, name string, sp *ir.Splitter) {
 	if k.Barriers {
 		p.group(k.Body)
 	} else {
-		p.reads = ir.ReadsOf(body, nil)
-		p.all(body, &g)
+		p.reads = ir.ReadsOf(body)
+		p.all(body, g)
 	}
 	text := p.Out.String()
 	p.Out.Reset()
@@ -757,7 +750,7 @@ func (p *Printer) arrays(body []*ir.Stmt, items int) {
 // where it cannot tell them apart.
 func (p *Printer) all(body []*ir.Stmt, g *ir.Edges) {
 	sizes := [3]string{"n0", "n1", "n2"}
-	if g.Kernel.Group[1]*g.Kernel.Group[2] <= 1 && len(ir.LocalsOf(g.Kernel.Body)) == 0 &&
+	if p.k.Group[1]*p.k.Group[2] <= 1 && len(ir.LocalsOf(p.k.Body)) == 0 &&
 		!ir.UsesItem(body, "Local", 0) && !ir.UsesItem(body, "Group", 0) {
 		p.Line("more := support.More(grid, i, hi)\ni += more")
 		sizes[0] = "int64(1+more)*n0"
@@ -974,7 +967,7 @@ func mentions(e *ir.Expr, v *ir.Variable) bool {
 
 // anew declares the variables that each loop computes anew.
 func (p *Printer) anew(list []*ir.Stmt) {
-	for _, s := range ir.Recomputed(p.k.Body, list, p.sp) {
+	for _, s := range p.k.Recomputed(list) {
 		p.Line("%s := %s", p.name(s.Var), p.bare(s.X))
 	}
 }

@@ -1,9 +1,7 @@
 // Package ir is the tree between Go's syntax and the texts that are printed: typed, with all names
 // resolved, calls of functions with side effects in statements of their own, and no statement that
-// only one of the languages has. It has the passes that every printer needs, too: uniform.go finds
-// barriers that not all work-items reach, split.go cuts kernels at barriers for the cpu device,
-// edge.go runs loops to where indices stay within bounds, writes.go finds the slices that a kernel
-// only reads.
+// only one of the languages has. It has the passes that several printers need, too: passes.go lists
+// all that happens to a kernel.
 package ir
 
 import (
@@ -128,10 +126,13 @@ type Variable struct {
 	Type  *Type
 	Local bool // memory that the group shares
 	Table *Table
-	// for kernels with barriers, which run as several loops over work-items
-	varying bool
+	// of a kernel, as passes find it
+	varying bool         // it may differ between the work-items of a group
 	fields  map[int]bool // of a struct: those that vary where not all of it does
+	assigns int          // assignments beside the declaration
+	loop    int          // over work-items, the only one that uses it; several: -1
 	Array   bool         // one for each work-item
+	Again   *Expr        // what each loop over work-items computes it of anew, so that it is no array; else nil
 	// of a kernel's parameter that is a struct or an array
 	Leaves []Leaf
 	// of a kernel's parameter that is a slice or a matrix: nothing writes its elements

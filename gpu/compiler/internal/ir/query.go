@@ -135,14 +135,10 @@ func Addressed(list []*Stmt, f func(*Variable)) {
 	})
 }
 
-// ReadsOf is the variables whose values list uses, beside those in the declarations that are
-// skipped.
-func ReadsOf(list []*Stmt, skip map[*Variable]*Expr) map[*Variable]bool {
+// ReadsOf is the variables whose values list uses.
+func ReadsOf(list []*Stmt) map[*Variable]bool {
 	m := map[*Variable]bool{}
 	Walk(list, func(s *Stmt) {
-		if s.Kind == StmtDecl && skip[s.Var] != nil {
-			return
-		}
 		s.Exprs(func(e *Expr) {
 			if s.Kind != StmtAssign || e != s.X || e.Op != OpVar {
 				e.Variables(func(v *Variable) { m[v] = true })

@@ -18,8 +18,9 @@ type Escape struct {
 	Next   bool
 }
 
-// Analyse marks the variables of k that vary, and reports barriers that not all work-items reach.
-func (p *Program) Analyse(k *Kernel) {
+// FindVarying marks the variables of k that vary, and reports barriers that not all work-items
+// reach.
+func (p *Program) FindVarying(k *Kernel) {
 	Walk(k.Body, func(s *Stmt) { k.Barriers = k.Barriers || s.Kind == StmtBarrier })
 	Addressed(k.Body, func(v *Variable) { v.varying = true }) // who has the address may write it
 	u := &uniformity{p: p}

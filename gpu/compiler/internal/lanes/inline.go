@@ -1,17 +1,11 @@
 package lanes
 
 import (
-	"fmt"
 	"go/constant"
 	"go/token"
 
 	"github.com/tandem-gpu/tandem/gpu/compiler/internal/ir"
 )
-
-// Machine code for the cpu device runs a kernel in strips: W work-items that are neighbours in x,
-// as lanes of vectors (SPMD on SIMD; Pharr and Mark, ispc, 2012). For that the kernel becomes one
-// body without calls (here), in which each variable is uniform, linear or varying over a strip
-// (shape.go), and is printed as C with vectors (printer.go).
 
 // An inliner copies the body of a kernel, with the bodies of the functions in place of their calls,
 // and with logical operations whose right side may fail as conditions.
@@ -26,16 +20,8 @@ type inliner struct {
 	integer *ir.Type // Go's int
 }
 
-// noLanes is why a kernel has no native form.
-type noLanes struct{ why string }
-
-// Error is why.
-func (n noLanes) Error() string { return n.why }
-
-func refuseLanes(format string, args ...any) { panic(noLanes{fmt.Sprintf(format, args...)}) }
-
-// inlinedBody is the body of k without calls.
-func inlinedBody(k *ir.Kernel, types *ir.TypeTable) []*ir.Stmt {
+// inlined is k without calls.
+func inlined(k *ir.Kernel, types *ir.TypeTable) *ir.Kernel {
 	in := &inliner{
 		names: ir.Scope{}, stmts: map[*ir.Stmt]*ir.Stmt{}, vars: map[*ir.Variable]*ir.Variable{},
 		places: map[*ir.Variable]*ir.Expr{}, integer: types.Basic(ir.KindInt64),
@@ -43,7 +29,10 @@ func inlinedBody(k *ir.Kernel, types *ir.TypeTable) []*ir.Stmt {
 	for name := range k.Names {
 		in.names[name] = true
 	}
-	return in.list(k.Body)
+	n, f := *k, *k.Function
+	n.Function = &f
+	f.Body = in.list(k.Body)
+	return &n
 }
 
 // collect is the statements that f emits.
