@@ -121,7 +121,7 @@ func (e *emitter) warn(k *front.KernelDecl, n *ir.Kernel, format string, args ..
 	if e.o.Log != nil {
 		fmt.Fprintln(e.o.Log, ir.Problem{
 			Pos:  e.Files.Position(k.Decl.Name.Pos()),
-			Text: "warning: " + k.Name() + e.instanceArgs(k, n) + " " + fmt.Sprintf(format, args...),
+			Text: "warning: " + k.Name() + e.instanceArgs(n) + " " + fmt.Sprintf(format, args...),
 		})
 	}
 }
@@ -198,45 +198,30 @@ func (e *emitter) plainName(k *front.KernelDecl, n *ir.Kernel) string {
 }
 
 // instanceArgs is the type arguments of an instance: "[float32]".
-func (e *emitter) instanceArgs(k *front.KernelDecl, n *ir.Kernel) string {
-	ts := k.Types[slices.Index(k.Instances, n)]
-	if len(ts) == 0 {
-		return ""
-	}
+func (e *emitter) instanceArgs(n *ir.Kernel) string {
 	var s []string
-	for _, t := range ts {
+	for _, t := range n.Types {
 		s = append(s, e.typeName(t))
 	}
-	return "[" + strings.Join(s, ", ") + "]"
-}
-
-// instanceEnv is what the type parameters stand for.
-func instanceEnv(k *front.KernelDecl, n *ir.Kernel) ir.Env {
-	e := ir.Env{}
-	params := k.Fn.Type().(*types.Signature).TypeParams()
-	for i, t := range k.Types[slices.Index(k.Instances, n)] {
-		e[params.At(i)] = t
-	}
-	return e
+	return bracketed(s)
 }
 
 // plain prints the backend.GoKernel that runs an instance as it is written, each work-item a
 // goroutine.
 func (e *emitter) plain(g *gotext.Printer, k *front.KernelDecl, n *ir.Kernel) {
-	env := instanceEnv(k, n)
 	item, grid, lo, hi, args := e.names.Local("it"), e.names.Local("grid"), e.names.Local("lo"),
 		e.names.Local("hi"), e.names.Local("args")
 	call := []string{item}
 	i, before := 0, ""
 	sig := k.Fn.Type().(*types.Signature)
 	for j, v := range n.Params {
-		t := e.Types.Close(sig.Params().At(j+1).Type(), env)
+		t := e.Types.Close(sig.Params().At(j+1).Type(), n.Env)
 		switch {
 		case v.Leaves != nil:
 			name := e.names.Local(fmt.Sprintf("arg%d", j))
 			before += fmt.Sprintf("var %s %s\n", name, e.typeName(t))
 			for _, l := range v.Leaves {
-				before += fmt.Sprintf("%s%s = %s(%s)\n", name, l.Own, e.typeName(e.Types.Close(l.GoType, env)),
+				before += fmt.Sprintf("%s%s = %s(%s)\n", name, l.Own, e.typeName(e.Types.Close(l.GoType, n.Env)),
 					gotext.ScalarArg(l.Type, args, i))
 				i++
 			}
@@ -259,7 +244,7 @@ func (e *emitter) plain(g *gotext.Printer, k *front.KernelDecl, n *ir.Kernel) {
 	}
 	g.Line("\nfunc %s(%s backend.Grid, %s, %s int, %s []backend.Arg) error {", e.plainName(k, n), grid, lo, hi, args)
 	g.Line("%sreturn gpu.RunGroups(%s, %s, %s, func(%s gpu.Item) {\n%s%s(%s)\n})\n}", before, grid, lo, hi, item,
-		k.Name(), e.instanceArgs(k, n), strings.Join(call, ", "))
+		k.Name(), e.instanceArgs(n), strings.Join(call, ", "))
 }
 
 // source prints the backend.Source of an instance.
@@ -371,7 +356,7 @@ func (e *emitter) packed() {
 // that it names.
 func (e *emitter) text(k *front.KernelDecl, n *ir.Kernel) (body string, files []string) {
 	body, files = ctext.Text(n, e.Program)
-	return "/* " + k.Name() + e.instanceArgs(k, n) + ", from Go */\n" + body, files
+	return "/* " + k.Name() + e.instanceArgs(n) + ", from Go */\n" + body, files
 }
 
 // A textParam is a parameter of a kernel as support.Params takes it.
@@ -567,9 +552,9 @@ func (e *emitter) instances(k *front.KernelDecl) {
 		return
 	}
 	e.line("var %s = support.Kernels{", e.instancesName(k))
-	for i, n := range k.Instances {
+	for _, n := range k.Instances {
 		var zeros []string
-		for _, t := range k.Types[i] {
+		for _, t := range n.Types {
 			zeros = append(zeros, e.zero(t))
 		}
 		kernel := "&" + e.sourceName(k, n)

@@ -16,7 +16,7 @@ import (
 func (e *emitter) mapSources(g *gotext.Printer, k *front.KernelDecl, n *ir.Kernel) (compiled, plain string) {
 	inputs := k.Mapped.Type.Params.NumFields()
 	form := func(f string) string { return fmt.Sprintf("support.Map%d(%s)", inputs, f) }
-	return form(g.Function(n.Calls[0])), form(k.Name() + e.instanceArgs(k, n))
+	return form(g.Function(n.Calls[0])), form(k.Name() + e.instanceArgs(n))
 }
 
 // launchMap prints the function that launches a map.

@@ -207,7 +207,7 @@ func (l *Lowerer) instantiate(pkg *Package, k *KernelDecl) {
 		l.entries[entry] = true
 		n := &ir.Kernel{
 			Function: &ir.Function{Name: entry, Pos: k.Decl.Pos(), Names: ir.Scope{}}, Instance: instance,
-			Entry: entry, Group: k.group,
+			Entry: entry, Group: k.group, Types: ts, Env: e,
 		}
 		f := &frame{
 			Lowerer: l, pkg: pkg, env: e, fn: n.Function, bind: map[types.Object]binding{},

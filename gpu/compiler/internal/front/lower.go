@@ -6,7 +6,6 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
-	"strings"
 
 	"github.com/tandem-gpu/tandem/gpu/compiler/internal/ir"
 )
@@ -292,7 +291,7 @@ func effects(list []*ir.Stmt) (writes, reads bool) {
 		switch {
 		case e.Op == ir.OpCall:
 			writes, reads = writes || e.Fn.Effects, reads || e.Fn.Memory
-		case e.Op == ir.OpBuiltin && strings.HasPrefix(e.Name, "Atomic"):
+		case e.Atomic():
 			writes = true
 		case (e.Op == ir.OpIndex || e.Op == ir.OpField || e.Op == ir.OpDeref) && ir.Shared(e):
 			reads = true

@@ -215,8 +215,7 @@ func changes(list []*ir.Stmt) bool {
 	ir.Walk(list, func(s *ir.Stmt) {
 		found = found || s.Kind == ir.StmtBarrier || s.Kind == ir.StmtAssign && !own[ir.RootVariable(s.X)]
 		s.WalkExprs(func(e *ir.Expr) {
-			found = found || e.Op == ir.OpCall && e.Fn.Effects ||
-				e.Op == ir.OpBuiltin && strings.HasPrefix(e.Name, "Atomic")
+			found = found || e.Op == ir.OpCall && e.Fn.Effects || e.Atomic()
 		})
 	})
 	return found

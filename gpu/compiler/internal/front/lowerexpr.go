@@ -430,12 +430,7 @@ func (f *frame) logical(e *ast.BinaryExpr) *ir.Expr {
 		return &ir.Expr{Op: ir.OpBinary, Type: x.Type, Pos: e.Pos(), Token: e.Op, X: x, Y: y}
 	}
 	t := ir.VarExpr(f.declare(e.Pos(), "", x.Type, x), e.Pos())
-	cond := t
-	if e.Op == token.LOR {
-		cond = &ir.Expr{Op: ir.OpUnary, Type: t.Type, Pos: e.Pos(), Token: token.NOT, X: t}
-	}
-	extra = append(extra, &ir.Stmt{Kind: ir.StmtAssign, Pos: e.Pos(), X: t, Y: y})
-	f.emit(&ir.Stmt{Kind: ir.StmtIf, Pos: e.Pos(), X: cond, Body: extra})
+	f.emit(ir.Decide(e.Op, t, y, extra))
 	return t
 }
 

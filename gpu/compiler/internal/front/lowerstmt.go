@@ -440,12 +440,9 @@ func (f *frame) loop(s *ast.ForStmt, label string) {
 	r := &ir.Stmt{Kind: ir.StmtLoop, Pos: s.Pos()}
 	var before []*ir.Stmt
 	if s.Cond != nil {
-		before = f.inside(func() { r.X = f.expr(s.Cond) })
-	}
-	if len(before) > 0 {
-		exit := &ir.Stmt{Kind: ir.StmtBreak, Pos: s.Cond.Pos(), Target: r}
-		before = append(before, &ir.Stmt{Kind: ir.StmtIf, Pos: s.Cond.Pos(), X: ir.Not(r.X), Body: []*ir.Stmt{exit}})
-		r.X = nil
+		var x *ir.Expr
+		before = f.inside(func() { x = f.expr(s.Cond) })
+		before = r.Until(x, before)
 	}
 	var post []*ir.Stmt
 	if s.Post != nil {
@@ -539,10 +536,8 @@ func (f *frame) caseCond(c *ast.CaseClause, tag *ir.Expr) *ir.Expr {
 		case len(extra) == 0:
 			cond = f.shallow(&ir.Expr{Op: ir.OpBinary, Type: one.Type, Pos: e.Pos(), Token: token.LOR, X: cond, Y: one})
 		default:
-			t := ir.VarExpr(f.declare(e.Pos(), "", one.Type, cond), e.Pos())
-			extra = append(extra, &ir.Stmt{Kind: ir.StmtAssign, Pos: e.Pos(), X: t, Y: one})
-			f.emit(&ir.Stmt{Kind: ir.StmtIf, Pos: e.Pos(), X: ir.Not(t), Body: extra})
-			cond = t
+			cond = ir.VarExpr(f.declare(e.Pos(), "", one.Type, cond), e.Pos())
+			f.emit(ir.Decide(token.LOR, cond, one, extra))
 		}
 	}
 	return cond

@@ -403,7 +403,7 @@ func (p *Printer) begin(s *ir.Stmt) (string, bool) {
 			return "", false
 		}
 		for _, other := range s.Body[:i] {
-			if d.X != nil && mentions(d.X, other.Var) {
+			if d.X.Mentions(other.Var) {
 				return "", false
 			}
 		}
@@ -483,11 +483,7 @@ func (p *Printer) returnStmt(s *ir.Stmt) {
 		p.Line("continue %s", p.next)
 		return
 	}
-	var list []string
-	for _, a := range s.Args {
-		list = append(list, p.bare(a))
-	}
-	p.Line("return %s", strings.Join(list, ", "))
+	p.Line("return %s", p.exprs(s.Args))
 }
 
 // bare is e without parentheses around it.
@@ -945,24 +941,13 @@ func overwrites(list []*ir.Stmt, v *ir.Variable) bool {
 			if s.Kind == ir.StmtDecl {
 				value = s.X
 			}
-			return value == nil || !mentions(value, v)
+			return value == nil || !value.Mentions(v)
 		}
-		found := false
-		ir.Walk([]*ir.Stmt{s}, func(s *ir.Stmt) {
-			found = found || s.Kind == ir.StmtDecl && s.Var == v || slices.Contains(s.Dst, v)
-			s.Exprs(func(e *ir.Expr) { found = found || mentions(e, v) })
-		})
-		if found {
+		if mentioned([]*ir.Stmt{s}, v) {
 			return false
 		}
 	}
 	return false
-}
-
-func mentions(e *ir.Expr, v *ir.Variable) bool {
-	found := false
-	e.Walk(func(e *ir.Expr) { found = found || e.Op == ir.OpVar && e.Var == v })
-	return found
 }
 
 // anew declares the variables that each loop computes anew.

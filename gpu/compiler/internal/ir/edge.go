@@ -34,10 +34,11 @@ func (k *Kernel) CutBody() ([]*Stmt, *Edges) {
 // CutStretch is a stretch of k without its edges. One that shares variables with others keeps them:
 // these may need what a loop leaves.
 func (k *Kernel) CutStretch(list []*Stmt) ([]*Stmt, *Edges) {
-	g, shares := &Edges{kernel: k, stretch: true, values: map[*Variable]*Expr{}}, false
+	g := &Edges{kernel: k, stretch: true, values: map[*Variable]*Expr{}}
 	for _, s := range k.Recomputed(list) {
 		g.values[s.Var] = s.X
 	}
+	shares := false
 	Variables(list, func(v *Variable) { shares = shares || v.Array })
 	if shares {
 		return list, g
@@ -188,11 +189,10 @@ func (g *Edges) alone(body []*Stmt, v *Variable, d int) bool {
 
 // knows tells whether e is the place of the work-item in dimension d, or a variable made of it.
 func (g *Edges) knows(e *Expr, d int) bool {
-	found := e.Op == OpItem && e.N == d && (e.Name == "Global" || e.Name == "Local")
 	if e.Op == OpVar {
-		g.values[e.Var].Walk(func(e *Expr) { found = found || g.knows(e, d) })
+		return g.values[e.Var].Any(func(e *Expr) bool { return g.knows(e, d) })
 	}
-	return found
+	return e.Op == OpItem && e.N == d && (e.Name == "Global" || e.Name == "Local")
 }
 
 // value is e, or what a variable stands for that never changes.
@@ -235,13 +235,11 @@ func (g *Edges) shared(e *Expr) *Expr {
 
 // plain tells whether e cannot panic and has no effect.
 func plain(e *Expr) bool {
-	ok := true
-	e.Walk(func(e *Expr) {
+	return !e.Any(func(e *Expr) bool {
 		switch e.Op {
 		case OpConst, OpZero, OpVar, OpBinary, OpUnary, OpConvert, OpField, OpLen, OpItem:
-		default:
-			ok = false
+			return false
 		}
+		return true
 	})
-	return ok
 }

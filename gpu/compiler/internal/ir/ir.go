@@ -85,17 +85,27 @@ func (e *Expr) Walk(f func(*Expr)) {
 	e.Children(func(x *Expr) { x.Walk(f) })
 }
 
+// Any tells whether f holds for e or an expression in it.
+func (e *Expr) Any(f func(*Expr) bool) bool {
+	found := false
+	e.Walk(func(e *Expr) { found = found || f(e) })
+	return found
+}
+
 // MayFail tells whether e has an index or a bound that may be out of range, or may divide by 0.
-func (e *Expr) MayFail() (may bool) {
-	e.Walk(func(e *Expr) {
+func (e *Expr) MayFail() bool {
+	return e.Any(func(e *Expr) bool {
 		switch e.Op {
 		case OpIndex, OpSlice, OpWithin, OpCall:
-			may = true
-		case OpBuiltin:
-			may = may || e.Name == "div" || e.Name == "rem"
+			return true
 		}
+		return e.Op == OpBuiltin && (e.Name == "div" || e.Name == "rem")
 	})
-	return may
+}
+
+// Mentions tells whether v is in e.
+func (e *Expr) Mentions(v *Variable) bool {
+	return e.Any(func(e *Expr) bool { return e.Op == OpVar && e.Var == v })
 }
 
 // Variables calls f for the variables that e mentions, at each place.
@@ -218,6 +228,20 @@ func Walk(list []*Stmt, f func(*Stmt)) {
 	}
 }
 
+// Any tells whether f holds for a statement of list.
+func Any(list []*Stmt, f func(*Stmt) bool) bool {
+	found := false
+	Walk(list, func(s *Stmt) { found = found || f(s) })
+	return found
+}
+
+// AnyExpr tells whether f holds for an expression in the statements of list.
+func AnyExpr(list []*Stmt, f func(*Expr) bool) bool {
+	found := false
+	WalkExprs(list, func(e *Expr) { found = found || f(e) })
+	return found
+}
+
 // Variables calls f for the variables that list declares or mentions, at each place.
 func Variables(list []*Stmt, f func(*Variable)) {
 	Walk(list, func(s *Stmt) {
@@ -251,9 +275,8 @@ type Function struct {
 
 // UsesFloat64 tells whether f, or what it calls, computes with float64.
 func (f *Function) UsesFloat64() bool {
-	found := slices.ContainsFunc(f.Calls, (*Function).UsesFloat64)
-	WalkExprs(f.Body, func(x *Expr) { found = found || x.Type != nil && x.Type.Kind == KindFloat64 })
-	return found
+	return slices.ContainsFunc(f.Calls, (*Function).UsesFloat64) ||
+		AnyExpr(f.Body, func(x *Expr) bool { return x.Type != nil && x.Type.Kind == KindFloat64 })
 }
 
 // NewVar is a variable of f whose name no other has.
@@ -269,9 +292,11 @@ func (f *Function) NewVar(name string, t *Type) *Variable {
 // A Kernel is a kernel for one list of types.
 type Kernel struct {
 	*Function
-	Instance string // "Float32"
-	Entry    string // in C
-	Group    [3]int // the only group size; zero if any will do
+	Types    []types.Type // the list; empty for a kernel that is not generic
+	Env      Env          // what its type parameters stand for
+	Instance string       // "Float32"
+	Entry    string       // in C
+	Group    [3]int       // the only group size; zero if any will do
 	Barriers bool
 	Params   []*Variable
 }

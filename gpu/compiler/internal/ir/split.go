@@ -159,17 +159,16 @@ func (sp *splitter) groupValue(s *Stmt) bool {
 	if s.Kind == StmtDecl {
 		e = s.X
 	}
-	ok := true
-	e.Walk(func(e *Expr) {
+	return !e.Any(func(e *Expr) bool {
 		switch e.Op {
 		case OpVar:
-			ok = ok && e.Var.Table == nil && !e.Var.Local && (slices.Contains(sp.k.Params, e.Var) &&
-				e.Var.assigns == 0 || sp.isGroup(e.Var))
+			param := slices.Contains(sp.k.Params, e.Var) && e.Var.assigns == 0
+			return e.Var.Table != nil || e.Var.Local || !param && !sp.isGroup(e.Var)
 		case OpIndex, OpDeref, OpCall, OpAddr:
-			ok = false
+			return true
 		}
+		return false
 	})
-	return ok
 }
 
 // isGroup tells whether v is one variable for the group.

@@ -1,7 +1,5 @@
 package ir
 
-import "strings"
-
 // A kernel whose slice is only read need not write it back to the host. What may be written is
 // found by following slices and pointers from the parameters, through variables and functions.
 
@@ -62,7 +60,7 @@ func (w *writes) stmt(s *Stmt) {
 	}
 	s.WalkExprs(func(e *Expr) {
 		switch {
-		case e.Op == OpBuiltin && strings.HasPrefix(e.Name, "Atomic"):
+		case e.Atomic():
 			w.write(e.Args[0])
 		case e.Op == OpCall:
 			written := w.p.writesOf(e.Fn, e.Fn.Params)

@@ -426,7 +426,7 @@ func (p *lanePrinter) cut(e *ir.Expr, s shape) string {
 }
 
 func (p *lanePrinter) builtin(e *ir.Expr, s shape) string {
-	if e.Name[0] == 'A' {
+	if e.Atomic() {
 		return p.atomic(e)
 	}
 	if len(e.Args) == 0 {

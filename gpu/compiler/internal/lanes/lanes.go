@@ -196,7 +196,7 @@ func (p *lanePrinter) streams(body []*ir.Stmt) bool {
 			simple = simple && (s.Kind == ir.StmtDecl || s.Kind == ir.StmtAssign || s.Kind == ir.StmtBlock)
 			s.WalkExprs(func(e *ir.Expr) {
 				index := e.Op == ir.OpIndex && p.a.shape(e.Y) == varying
-				simple = simple && !index && (e.Op != ir.OpBuiltin || e.Name[0] != 'A')
+				simple = simple && !index && !e.Atomic()
 			})
 		})
 	})
