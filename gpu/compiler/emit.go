@@ -231,7 +231,7 @@ func (e *emitter) plain(g *gotext.Printer, k *front.KernelDecl, n *ir.Kernel) {
 			call = append(call, fmt.Sprintf("support.Slice[%s](%s[%d:])", elem, args, i))
 			i += 3
 		case v.Type.Kind == ir.KindStruct:
-			elem := e.typeName(t.(*types.Named).TypeArgs().At(0))
+			elem := e.typeName(matrixElem(t))
 			call = append(call,
 				fmt.Sprintf("gpu.Matrix[%s]{Data: support.Matrix[%[1]s](%[2]s[%[3]d:]), "+
 					"Rows: int(%[2]s[%[4]d].Int64()), Cols: int(%[2]s[%[5]d].Int64()), "+
@@ -279,8 +279,8 @@ func (e *emitter) source(g *gotext.Printer, k *front.KernelDecl, i int) error {
 	if !e.o.NoPTX {
 		e.line("Packed: %s(%q),", e.names.Give("kernelsPTX"), n.Entry)
 	}
-	if key := e.nativeKey(n); key != "" {
-		e.line("Native: %s.Of(%q, %q),", e.natives(n), n.Entry, key)
+	if code := e.nativeCode(n); code != "nil" {
+		e.line("Native: %s,", code)
 	}
 	e.line("}\n")
 	if e.o.NoPTX {
@@ -304,11 +304,7 @@ func (e *emitter) packedSource(k *front.KernelDecl, n *ir.Kernel, params, compil
 		}
 		params = "support.MapParams(" + strings.Join(words, ", ") + ")"
 	}
-	native := "nil"
-	if key := e.nativeKey(n); key != "" {
-		native = fmt.Sprintf("%s.Of(%q, %q)", e.natives(n), n.Entry, key)
-	}
-	args := []string{strconv.Quote(n.Entry), native, params, compiled, plain}
+	args := []string{strconv.Quote(n.Entry), e.nativeCode(n), params, compiled, plain}
 	for _, f := range files {
 		args = append(args, strconv.Quote(f))
 	}
@@ -405,10 +401,20 @@ type launcher struct {
 	k          *front.KernelDecl
 	env        ir.Env // other type parameters in place of the kernel's
 	taken      map[string]bool
+	session    string   // its parameter
 	call       string   // the variable
 	typeParams []string // of the function, with their constraints
 	params     []string
 	steps      []string // what fills in the call
+}
+
+func newLauncher(e *emitter, k *front.KernelDecl) *launcher {
+	l := &launcher{emitter: e, k: k, env: ir.Env{}, taken: map[string]bool{}}
+	for v := range k.Fn.Type().(*types.Signature).Params().Variables() {
+		e.typeName(v.Type()) // imports packages, whose names the parameters must not have
+	}
+	l.session, l.call = l.unique("s"), l.unique("call")
+	return l
 }
 
 // unique is a name of a parameter or a variable.
@@ -423,26 +429,26 @@ func (l *launcher) unique(name string) string {
 
 // launch prints the function that launches a kernel.
 func (e *emitter) launch(k *front.KernelDecl) {
-	l := &launcher{emitter: e, k: k, env: ir.Env{}, taken: map[string]bool{}}
-	sig := k.Fn.Type().(*types.Signature)
-	for v := range sig.Params().Variables() {
-		e.typeName(v.Type()) // imports packages, whose names the parameters must not have
-	}
-	session, grid := l.unique("s"), l.unique("grid")
-	l.call = l.unique("call")
-	l.params = []string{session + " *linalg.Session", grid + " backend.Grid"}
+	l := newLauncher(e, k)
+	grid := l.unique("grid")
+	l.params = []string{l.session + " *linalg.Session", grid + " backend.Grid"}
 	source := l.kernelOf()
 	for j := range k.Instances[0].Params {
 		l.param(j)
 	}
-	name := front.LaunchName(k.Name())
-	e.line("// %s runs [%s] over grid. Slices and matrices are in host memory or on the device of s;", name,
-		k.Name())
-	e.line("// with host memory it blocks until the kernel is done.")
-	e.line("func %s%s(%s) error {", name, bracketed(l.typeParams), strings.Join(l.params, ", "))
-	e.line("%s := launch.New(%s, %s, %s)\n%s\nreturn %[1]s.Launch()\n}\n", l.call, session, source, grid,
-		strings.Join(l.steps, "\n"))
-	e.instances(k)
+	l.function(fmt.Sprintf("New(%s, %s, %s)", l.session, source, grid),
+		"runs [%s] over grid. Slices and matrices are in host memory or on the device of s;\n"+
+			"// with host memory it blocks until the kernel is done.")
+}
+
+// function prints the function, which does what doc says, and the instances that it launches; begin
+// makes the call.
+func (l *launcher) function(begin, doc string) {
+	name := front.LaunchName(l.k.Name())
+	l.line("// %s "+doc, name, l.k.Name())
+	l.line("func %s%s(%s) error {", name, bracketed(l.typeParams), strings.Join(l.params, ", "))
+	l.line("%s := launch.%s\n%s\nreturn %[1]s.Launch()\n}\n", l.call, begin, strings.Join(l.steps, "\n"))
+	l.instances(l.k)
 }
 
 // kernelOf is the source that is launched, by the types of a generic kernel, whose type parameters
@@ -497,18 +503,28 @@ func (l *launcher) param(j int) {
 	case *types.Slice:
 		elem, step = u.Elem(), "Slice"
 	case *types.Struct:
-		elem, step = types.Unalias(t).(*types.Named).TypeArgs().At(0), "Matrix"
+		elem, step = matrixElem(t), "Matrix"
 	default:
 		l.params = append(l.params, name+" "+l.typeName(t))
 		l.steps = append(l.steps, l.call+".Scalar("+scalar(name, t, v.Type)+")")
 		return
 	}
-	elemName := l.typeName(elem)
-	arg := l.unique("Arg" + strconv.Itoa(j+1))
-	l.typeParams = append(l.typeParams, arg+" launch.KernelArg["+elemName+"]")
-	l.params = append(l.params, name+" "+arg)
+	elemName := l.memory(name, strconv.Itoa(j+1), "KernelArg", elem)
 	l.steps = append(l.steps, fmt.Sprintf("launch.%s[%s](&%s, %q, %s)", step, elemName, l.call, v.Name, name))
 }
+
+// memory adds a parameter of a type that constraint allows for memory of elements elem, whose name
+// it gives.
+func (l *launcher) memory(name, number, constraint string, elem types.Type) string {
+	elemName := l.typeName(elem)
+	arg := l.unique("Arg" + number)
+	l.typeParams = append(l.typeParams, arg+" launch."+constraint+"["+elemName+"]")
+	l.params = append(l.params, name+" "+arg)
+	return elemName
+}
+
+// matrixElem is the type of the elements of gpu.Matrix type t.
+func matrixElem(t types.Type) types.Type { return types.Unalias(t).(*types.Named).TypeArgs().At(0) }
 
 // reserve takes the names of launch functions, which users know, before all others.
 func (e *emitter) reserve(kernels []*front.KernelDecl) {

@@ -30,32 +30,17 @@ func (f *frame) stmts(list []ast.Stmt) {
 // bindFailed gives the variables that a statement with a problem would have declared a type, so
 // that each problem is reported once.
 func (f *frame) bindFailed(s ast.Stmt) {
-	names := []ast.Expr{}
-	switch s := s.(type) {
-	case *ast.AssignStmt:
-		names = s.Lhs
-	case *ast.DeclStmt:
-		if d, ok := s.Decl.(*ast.GenDecl); ok {
-			for _, spec := range d.Specs {
-				if v, ok := spec.(*ast.ValueSpec); ok {
-					for _, n := range v.Names {
-						names = append(names, n)
-					}
-				}
+	ast.Inspect(s, func(n ast.Node) bool {
+		id, _ := n.(*ast.Ident)
+		if o, ok := f.pkg.Info.Defs[id].(*types.Var); ok {
+			t, err := f.Types.Of(f.close(o.Type()), ir.SpaceGlobal)
+			if err != nil {
+				t = f.Types.Basic(ir.KindInt64)
 			}
+			f.bind[o] = binding{v: f.fn.NewVar(id.Name, t)}
 		}
-	}
-	for _, n := range names {
-		if id, ok := n.(*ast.Ident); ok {
-			if o := f.pkg.Info.Defs[id]; o != nil {
-				if t, err := f.Types.Of(f.close(o.Type()), ir.SpaceGlobal); err == nil {
-					f.bind[o] = binding{v: f.fn.NewVar(id.Name, t)}
-				} else {
-					f.bind[o] = binding{v: f.fn.NewVar(id.Name, f.Types.Basic(ir.KindInt64))}
-				}
-			}
-		}
-	}
+		return true
+	})
 }
 
 // inside lowers a part that may run several times, or not at all.

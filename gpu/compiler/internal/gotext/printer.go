@@ -111,16 +111,7 @@ func (p *Printer) Table(t *ir.Table) string {
 	name := p.global(t, t.Name)
 	if !p.done[t] {
 		p.done[t] = true
-		value := ""
-		switch t.Value.Op {
-		case ir.OpZero:
-			value = p.zero(t.Value.Type)
-		case ir.OpMake:
-			value = p.make(t.Value)
-		default:
-			value = p.bare(t.Value)
-		}
-		p.Types = append(p.Types, fmt.Sprintf("var %s = %s\n", name, value))
+		p.Types = append(p.Types, fmt.Sprintf("var %s = %s\n", name, p.value(t.Value)))
 	}
 	return name
 }
@@ -316,13 +307,21 @@ func (p *Printer) set(v *ir.Variable, x, value string) {
 
 // initial is the value of a declaration.
 func (p *Printer) initial(s *ir.Stmt) string {
-	switch {
-	case s.X == nil || s.X.Op == ir.OpZero:
+	if s.X == nil {
 		return p.zero(s.Var.Type)
-	case s.X.Op == ir.OpMake:
-		return p.make(s.X)
 	}
-	return p.bare(s.X)
+	return p.value(s.X)
+}
+
+// value is e in a declaration or a literal.
+func (p *Printer) value(e *ir.Expr) string {
+	switch e.Op {
+	case ir.OpZero:
+		return p.zero(e.Type)
+	case ir.OpMake:
+		return p.make(e)
+	}
+	return p.bare(e)
 }
 
 func (p *Printer) zero(t *ir.Type) string {
@@ -344,17 +343,11 @@ func (p *Printer) make(e *ir.Expr) string {
 		if a == nil || a.Op == ir.OpZero {
 			continue
 		}
-		value := ""
-		if a.Op == ir.OpMake {
-			value = p.make(a)
-		} else {
-			value = p.bare(a)
-		}
 		key := strconv.Itoa(i)
 		if e.Type.Kind == ir.KindStruct {
 			key = ir.FieldName(e.Type, i)
 		}
-		list = append(list, key+": "+value)
+		list = append(list, key+": "+p.value(a))
 	}
 	return p.typ(e.Type) + "{" + strings.Join(list, ", ") + "}"
 }
@@ -495,7 +488,7 @@ func (p *Printer) expr(e *ir.Expr) string {
 	}
 	switch e.Op {
 	case ir.OpConst:
-		return p.constant(e)
+		return constantOf(e)
 	case ir.OpVar:
 		return p.variable(e.Var)
 	case ir.OpBinary:
@@ -547,7 +540,7 @@ func (p *Printer) index(e *ir.Expr) string {
 		i = e.Y.Value.ExactString()
 		n, exact := constant.Int64Val(constant.ToInt(e.Y.Value))
 		if !exact || n < 0 || e.X.Type.Kind == ir.KindArray && !ir.InArray(e) {
-			i = "support.Value(" + p.constant(e.Y) + ")"
+			i = "support.Value(" + constantOf(e.Y) + ")"
 		}
 	} else if e.Y.Constant() {
 		i = "support.Value(" + i + ")"
@@ -571,15 +564,23 @@ func (p *Printer) exprs(list []*ir.Expr) string {
 	return strings.Join(s, ", ")
 }
 
-func (p *Printer) constant(e *ir.Expr) string {
+func constantOf(e *ir.Expr) string {
+	if e.Type.Kind == ir.KindBool {
+		return Literal(e)
+	}
+	return fmt.Sprintf("%s(%s)", ir.Basics[e.Type.Kind].GoName, Literal(e))
+}
+
+// Literal is a constant without its type.
+func Literal(e *ir.Expr) string {
 	switch {
 	case e.Type.Kind == ir.KindBool:
 		return strconv.FormatBool(constant.BoolVal(e.Value))
 	case e.Type.Float():
 		x, _ := constant.Float64Val(e.Value)
-		return fmt.Sprintf("%s(%s)", ir.Basics[e.Type.Kind].GoName, strconv.FormatFloat(x, 'g', -1, e.Type.Bits()))
+		return strconv.FormatFloat(x, 'g', -1, e.Type.Bits())
 	}
-	return fmt.Sprintf("%s(%s)", ir.Basics[e.Type.Kind].GoName, e.Value.ExactString())
+	return e.Value.ExactString()
 }
 
 func (p *Printer) binary(e *ir.Expr) string {
