@@ -429,12 +429,7 @@ func (p *Printer) loop(s *ir.Stmt, begin string) {
 // keeps no struct of six words in registers. In kernels with barriers, whose loops are short as a
 // rule, it does not pay.
 func (p *Printer) hoist(s *ir.Stmt) {
-	all, inner := []*ir.Stmt{s}, false
-	ir.Walk(slices.Concat(s.Body, s.Post), func(x *ir.Stmt) {
-		all = append(all, x)
-		inner = inner || x.Kind == ir.StmtLoop
-	})
-	if inner || p.k == nil || p.k.Barriers {
+	if p.k == nil || p.k.Barriers || ir.Any(s.Body, func(x *ir.Stmt) bool { return x.Kind == ir.StmtLoop }) {
 		return
 	}
 	names := map[string]string{}
@@ -455,9 +450,7 @@ func (p *Printer) hoist(s *ir.Stmt) {
 			e.Children(look)
 		}
 	}
-	for _, x := range all {
-		x.Exprs(look)
-	}
+	ir.Walk([]*ir.Stmt{s}, func(x *ir.Stmt) { x.Exprs(look) })
 }
 
 func (p *Printer) jump(s *ir.Stmt) {

@@ -158,12 +158,7 @@ func (g *Edges) groupSize(e *Expr, d int) bool {
 // alone tells whether a turn of a loop leaves the work-item's variables as they were, does not
 // return, and knows its place in dimension d from v alone.
 func (g *Edges) alone(body []*Stmt, v *Variable, d int) bool {
-	ok, own := true, map[*Variable]bool{}
-	Walk(body, func(s *Stmt) {
-		if s.Kind == StmtDecl {
-			own[s.Var] = true
-		}
-	})
+	ok, own := true, DeclaredIn(body)
 	change := func(v *Variable) { ok = ok && (v == nil || v.Local || own[v]) }
 	Walk(body, func(s *Stmt) {
 		switch s.Kind {

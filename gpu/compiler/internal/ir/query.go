@@ -148,6 +148,23 @@ func Aimed(s *Stmt) bool {
 	return Any(s.Body, func(x *Stmt) bool { return (x.Kind == StmtBreak || x.Kind == StmtContinue) && x.Target == s })
 }
 
+// Inside is s and all statements in it.
+func Inside(s *Stmt) (list []*Stmt) {
+	Walk([]*Stmt{s}, func(x *Stmt) { list = append(list, x) })
+	return list
+}
+
+// DeclaredIn is the variables that list declares.
+func DeclaredIn(list []*Stmt) map[*Variable]bool {
+	own := map[*Variable]bool{}
+	Walk(list, func(s *Stmt) {
+		if s.Kind == StmtDecl {
+			own[s.Var] = true
+		}
+	})
+	return own
+}
+
 // Addressed calls f for the variables whose address list takes, at each place.
 func Addressed(list []*Stmt, f func(*Variable)) {
 	WalkExprs(list, func(e *Expr) {

@@ -105,9 +105,7 @@ func (sp *splitter) lift(list []*Stmt) bool {
 
 // leaves tells whether s holds a barrier, or a lifted jump out of it.
 func leaves(s *Stmt) bool {
-	out := false
-	inside := []*Stmt{s}
-	Walk(slices.Concat(s.Body, s.Else, s.Post), func(x *Stmt) { inside = append(inside, x) })
+	out, inside := false, Inside(s)
 	for _, x := range inside {
 		switch x.Kind {
 		case StmtBarrier:

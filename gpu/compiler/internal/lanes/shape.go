@@ -424,8 +424,7 @@ func (a *laneShaper) light(list []*ir.Stmt) bool {
 
 // out is where lanes of s that part from the others go, beyond s.
 func (a *laneShaper) out(s *ir.Stmt) (list []ir.Escape) {
-	inside := []*ir.Stmt{s}
-	ir.Walk(slices.Concat(s.Body, s.Else, s.Post), func(x *ir.Stmt) { inside = append(inside, x) })
+	inside := ir.Inside(s)
 	for _, x := range inside {
 		if a.parts[x] {
 			if e := a.escapeOf(x); !slices.Contains(inside, e.Target) && !slices.Contains(list, e) {
