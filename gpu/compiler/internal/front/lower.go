@@ -10,7 +10,7 @@ import (
 	"github.com/tandem-gpu/tandem/gpu/compiler/internal/ir"
 )
 
-// A Lowerer turns Go's syntax into the tree of ir.go.
+// A Lowerer turns Go's syntax into the tree of package ir.
 type Lowerer struct {
 	*Loader
 	*ir.Program

@@ -458,7 +458,7 @@ func (f *frame) shift(pos token.Pos, tok token.Token, x, y *ir.Expr) *ir.Expr {
 	return &ir.Expr{Op: ir.OpShift, Type: x.Type, Pos: pos, Token: tok, X: x, Y: y}
 }
 
-// composite lowers a literal of an array or a struct to opMake.
+// composite lowers a literal of an array or a struct to OpMake.
 func (f *frame) composite(e *ast.CompositeLit) *ir.Expr {
 	goType := f.pkg.Info.TypeOf(e)
 	t := f.irType(e.Pos(), goType, ir.SpaceGlobal)

@@ -49,7 +49,7 @@ type Expr struct {
 	Value   constant.Value
 	Var     *Variable
 	Fn      *Function
-	Within  bool // an opIndex whose y is within the bounds if the opWithin in it are
+	Within  bool // an OpIndex whose y is within the bounds if the OpWithin in it are
 	Nested  int  // depth, once it was asked for
 }
 
@@ -172,11 +172,11 @@ const (
 	StmtCall                     // dst = x, a call with several results or none
 	StmtIf                       // x, body, els
 	StmtLoop                     // while x (nil: for ever), body, then post
-	StmtBlock                    // body, which stmtBreak can leave
+	StmtBlock                    // body, which StmtBreak can leave
 	StmtBreak                    // out of target, a loop or block
 	StmtContinue                 // to the end of target's body
 	StmtReturn                   // args
-	StmtBarrier                  // v, unless it is nil, becomes what the group agrees on of x: see meeting
+	StmtBarrier                  // v, unless it is nil, becomes what the group agrees on of x: see Meeting
 )
 
 // A Stmt is a statement; Kind says which of its fields count.
@@ -189,7 +189,7 @@ type Stmt struct {
 	Args             []*Expr
 	Body, Else, Post []*Stmt
 	Target           *Stmt
-	Meeting          *Meeting // of a stmtBarrier with a result
+	Meeting          *Meeting // of a StmtBarrier with a result
 	// what passes find out
 	diverged token.Pos // where work-items may have gone different ways before
 	Meets    bool      // behind it no work-item has gone another way

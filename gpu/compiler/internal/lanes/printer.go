@@ -12,7 +12,7 @@ import (
 )
 
 // A lanePrinter prints a kernel as C for clang: a strip of W work-items at a time. It takes types,
-// tables and the helpers of Go's meaning from cPrinter.
+// tables and the helpers of Go's meaning from ctext.Printer.
 //
 // mask is the C variable of the lanes that run the present statement, "" for all. A jump that some
 // lanes take notes them in a mask of its target; the statements behind it run for the others, as
@@ -39,7 +39,6 @@ type lanePrinter struct {
 	rows      []int                 // those that are taken at once, counted from y
 	row       int                   // the present one of them
 	dependent map[*ir.Variable]bool // variables of which each row has its own
-	ends0     []string              // whole strips are below these
 	beyond    string                // how far away in memory the present strip goes on later; "" for unknown
 	seen      map[string]seenAccess
 	version   int // of variables and memory: how often something may have been assigned
@@ -187,9 +186,6 @@ func (p *lanePrinter) all(body []*ir.Stmt, g *ir.Edges) {
 			end := p.next("end")
 			p.Line("const i64 %s = %s;", end, p.expr(e).c)
 			p.Line("if (e%d > %s) e%[1]d = %[2]s;", d, end)
-			if d == 0 {
-				p.ends0 = append(p.ends0, end)
-			}
 		}
 	}
 	p.Line("for (i64 i2 = %s; i2 < e2; i2++) {", begin[2])
@@ -249,9 +245,6 @@ func (p *lanePrinter) wholeStrips(list []*ir.Stmt, end string) {
 	x := p.loops[0]
 	p.Line("for (; %s + W <= %s0; %[1]s += W) {", x, end)
 	p.inner(func() {
-		for _, end := range p.ends0 { // which clang does not find by itself
-			p.Line("__builtin_assume(INSIDE(%s, %s));", p.item(&ir.Expr{Name: "Global"}), end)
-		}
 		p.strip(list, "")
 	})
 	p.Line("}")
