@@ -1332,15 +1332,15 @@ var cumProdKernels = support.Kernels{
 }
 
 var cumProdFloat32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("cumProd_float32", nativecode.Code_cumprod.Of("cumProd_float32", "14a901394e8abdb8e9789c50afe57283"), support.Params{}.Matrix("z", "float", 4).ConstMatrix("x", "float", 4), cumProdFloat32Go, cumProdFloat32Plain, "cumulative.go")
+	return kernelsPacked.Source("cumProd_float32", nativecode.Code_cumprod.Of("cumProd_float32", "856cd4e072c63fdfecf483898b60ba0a"), support.Params{}.Matrix("z", "float", 4).ConstMatrix("x", "float", 4), cumProdFloat32Go, cumProdFloat32Plain, "cumulative.go")
 }}
 
 var cumProdFloat64Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("cumProd_float64", nativecode.Code_cumprod.Of("cumProd_float64", "5961ec66be665fb125ecb0f48c23df29"), support.Params{}.Matrix("z", "double", 8).ConstMatrix("x", "double", 8), cumProdFloat64Go, cumProdFloat64Plain, "cumulative.go")
+	return kernelsPacked.Source("cumProd_float64", nativecode.Code_cumprod.Of("cumProd_float64", "9c111f30029cf17c44500ab7324243c5"), support.Params{}.Matrix("z", "double", 8).ConstMatrix("x", "double", 8), cumProdFloat64Go, cumProdFloat64Plain, "cumulative.go")
 }}
 
 var cumProdInt32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("cumProd_int32", nativecode.Code_cumprod.Of("cumProd_int32", "b99707f4a18cb3389ae360fc62191ad3"), support.Params{}.Matrix("z", "int", 4).ConstMatrix("x", "int", 4), cumProdInt32Go, cumProdInt32Plain, "cumulative.go")
+	return kernelsPacked.Source("cumProd_int32", nativecode.Code_cumprod.Of("cumProd_int32", "14a3e95abf57453d0b4a67a4acd97731"), support.Params{}.Matrix("z", "int", 4).ConstMatrix("x", "int", 4), cumProdInt32Go, cumProdInt32Plain, "cumulative.go")
 }}
 
 // launchExp makes z [exp] of the inputs, element by element, as launch.Map has it.
@@ -2275,15 +2275,15 @@ var kronKernels = support.Kernels{
 }
 
 var kronFloat32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("kron_float32", nativecode.Code_kron.Of("kron_float32", "f4730f59f03463cacdcfb4e5ed8fe61a"), support.Params{}.Matrix("z", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4), kronFloat32Go, kronFloat32Plain, "move.go")
+	return kernelsPacked.Source("kron_float32", nativecode.Code_kron.Of("kron_float32", "a125147ae2add8640e01e9bc97bd29da"), support.Params{}.Matrix("z", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4), kronFloat32Go, kronFloat32Plain, "move.go")
 }}
 
 var kronFloat64Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("kron_float64", nativecode.Code_kron.Of("kron_float64", "8e628deafa8d4788afe4b783342edad1"), support.Params{}.Matrix("z", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8), kronFloat64Go, kronFloat64Plain, "move.go")
+	return kernelsPacked.Source("kron_float64", nativecode.Code_kron.Of("kron_float64", "2802bceb8c86bdb74106d921008e6e06"), support.Params{}.Matrix("z", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8), kronFloat64Go, kronFloat64Plain, "move.go")
 }}
 
 var kronInt32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("kron_int32", nativecode.Code_kron.Of("kron_int32", "87dd5d7e90d000173196714430659a92"), support.Params{}.Matrix("z", "int", 4).ConstMatrix("x", "int", 4).ConstMatrix("y", "int", 4), kronInt32Go, kronInt32Plain, "move.go")
+	return kernelsPacked.Source("kron_int32", nativecode.Code_kron.Of("kron_int32", "c17459524d0ada7a983fa5ca572c3766"), support.Params{}.Matrix("z", "int", 4).ConstMatrix("x", "int", 4).ConstMatrix("y", "int", 4), kronInt32Go, kronInt32Plain, "move.go")
 }}
 
 // launchLower makes z [lower] of the inputs, element by element, as launch.Map has it.

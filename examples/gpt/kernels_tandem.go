@@ -65,7 +65,7 @@ void embed_kernel(__global f32 *x_p, const ulong x_off, const ulong x_len, __glo
 }
 `,
 	Packed: kernelsPTX("embed_kernel"),
-	Native: nativecode.Code_embed.Of("embed_kernel", "8a0f8547edefe9b3ffd6a1de8989bbae"),
+	Native: nativecode.Code_embed.Of("embed_kernel", "294fbff59700119eb107c98d36145219"),
 }
 
 // launchLayerNorm runs [layerNorm] over grid. Slices and matrices are in host memory or on the device of s;
@@ -165,7 +165,7 @@ void layerNorm_kernel(__global f32 *y_p, const ulong y_off, const ulong y_len, _
 }
 `,
 	Packed: kernelsPTX("layerNorm_kernel"),
-	Native: nativecode.Code_layernorm.Of("layerNorm_kernel", "2bb1f0702d366bc2e1850e365ae6ac75"),
+	Native: nativecode.Code_layernorm.Of("layerNorm_kernel", "66931d852951fbdcab4ce73a6d16ed30"),
 }
 
 // launchLayerNormBack runs [layerNormBack] over grid. Slices and matrices are in host memory or on the device of s;
@@ -237,7 +237,7 @@ void layerNormBack_kernel(__global f32 *dx_p, const ulong dx_off, const ulong dx
 }
 `,
 	Packed: kernelsPTX("layerNormBack_kernel"),
-	Native: nativecode.Code_layernormback.Of("layerNormBack_kernel", "b3b1aecc51b0d7d91b81163cce35279a"),
+	Native: nativecode.Code_layernormback.Of("layerNormBack_kernel", "5c08bf726fbfe10c786b2096b60ceb93"),
 }
 
 // launchSoftmax runs [softmax] over grid. Slices and matrices are in host memory or on the device of s;
@@ -364,7 +364,7 @@ void softmax_kernel(__global f32 *p_p, const ulong p_off, const ulong p_len, con
 }
 `,
 	Packed: kernelsPTX("softmax_kernel"),
-	Native: nativecode.Code_softmax.Of("softmax_kernel", "ce743a51d66608c5be10d8f49c00863e"),
+	Native: nativecode.Code_softmax.Of("softmax_kernel", "534ca3c4a367d5a9cf585ba1cc8dc068"),
 }
 
 // launchSoftmaxBack runs [softmaxBack] over grid. Slices and matrices are in host memory or on the device of s;
@@ -419,7 +419,7 @@ void softmaxBack_kernel(__global f32 *dp_p, const ulong dp_off, const ulong dp_l
 }
 `,
 	Packed: kernelsPTX("softmaxBack_kernel"),
-	Native: nativecode.Code_softmaxback.Of("softmaxBack_kernel", "4eda89dbaeb0207f721a05ada8e680a7"),
+	Native: nativecode.Code_softmaxback.Of("softmaxBack_kernel", "6ec16de2aa4fd0493f21534976b4f603"),
 }
 
 // launchCrossEntropy runs [crossEntropy] over grid. Slices and matrices are in host memory or on the device of s;
@@ -559,7 +559,7 @@ void crossEntropy_kernel(__global f32 *losses_p, const ulong losses_off, const u
 }
 `,
 	Packed: kernelsPTX("crossEntropy_kernel"),
-	Native: nativecode.Code_crossentropy.Of("crossEntropy_kernel", "a6b17a91463c0c21bafdc52a660a08e1"),
+	Native: nativecode.Code_crossentropy.Of("crossEntropy_kernel", "2a2e56e4cd6018136e5a45f8e20d96e9"),
 }
 
 // launchMerge runs [merge] over grid. Slices and matrices are in host memory or on the device of s;
@@ -608,7 +608,7 @@ void merge_kernel(__global f32 *sum_p, const ulong sum_off, const ulong sum_len,
 }
 `,
 	Packed: kernelsPTX("merge_kernel"),
-	Native: nativecode.Code_merge.Of("merge_kernel", "d1fbb9f1a1171f21f928a36bfd0bba19"),
+	Native: nativecode.Code_merge.Of("merge_kernel", "5a95dd53751e30efb7ba1ccf0e9a0af6"),
 }
 
 // launchAdamW runs [adamW] over grid. Slices and matrices are in host memory or on the device of s;
@@ -677,7 +677,7 @@ void adamW_kernel(__global f32 *w_p, const ulong w_off, const ulong w_len, __glo
 }
 `,
 	Packed: kernelsPTX("adamW_kernel"),
-	Native: nativecode.Code_adamw.Of("adamW_kernel", "a8b50872b0a87538533973a49a8edf1c"),
+	Native: nativecode.Code_adamw.Of("adamW_kernel", "904e0f41b12988d7fb48be0f66fd9963"),
 }
 
 // launchQuantize makes z [quantize] of the inputs, element by element, as launch.Map has it.

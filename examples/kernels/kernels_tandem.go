@@ -212,7 +212,7 @@ void blackScholes_kernel(__global f32 *calls_p, const ulong calls_off, const ulo
 }
 `,
 	Packed: kernelsPTX("blackScholes_kernel"),
-	Native: nativecode.Code_blackscholes.Of("blackScholes_kernel", "ea67bd3b79742d880e1f46b3e839e48d"),
+	Native: nativecode.Code_blackscholes.Of("blackScholes_kernel", "cc1af1e375c248f1d302b5e014429843"),
 }
 
 // launchConvolve runs [convolve] over grid. Slices and matrices are in host memory or on the device of s;
@@ -477,7 +477,7 @@ void life_kernel(__global u64 *next_p, const ulong next_off, const ulong next_le
 }
 `,
 	Packed: kernelsPTX("life_kernel"),
-	Native: nativecode.Code_life.Of("life_kernel", "8b443c73e62a03b0e6fffe2eca0c8e8a"),
+	Native: nativecode.Code_life.Of("life_kernel", "380e9125704dd1e7ec2ad1b5672715ca"),
 }
 
 // launchMandelbrot runs [mandelbrot] over grid. Slices and matrices are in host memory or on the device of s;
@@ -552,7 +552,7 @@ void mandelbrot_kernel(__global u8 *pixels_p, const ulong pixels_off, const ulon
 }
 `,
 	Packed: kernelsPTX("mandelbrot_kernel"),
-	Native: nativecode.Code_mandelbrot.Of("mandelbrot_kernel", "4b528ab8ae0a0e7fcb14c6d9fb186033"),
+	Native: nativecode.Code_mandelbrot.Of("mandelbrot_kernel", "0a8afe42a5eb743e16a0c57e12563fd9"),
 }
 
 // launchMatmul runs [matmul] over grid. Slices and matrices are in host memory or on the device of s;
@@ -871,7 +871,7 @@ void nbody_kernel(__global body_t *next_p, const ulong next_off, const ulong nex
 }
 `,
 	Packed: kernelsPTX("nbody_kernel"),
-	Native: nativecode.Code_nbody.Of("nbody_kernel", "139989a6f07040b37dcad9b9d2edcf1d"),
+	Native: nativecode.Code_nbody.Of("nbody_kernel", "1d91644970a42b99958b5fa0c978dfb4"),
 }
 
 // launchPrefixSum runs [prefixSum] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1117,7 +1117,7 @@ void hash_kernel(__global u32 *digest_p, const ulong digest_off, const ulong dig
 }
 `,
 	Packed: kernelsPTX("hash_kernel"),
-	Native: nativecode.Code_hash.Of("hash_kernel", "d46395e00bbef7fe31133a19929be343"),
+	Native: nativecode.Code_hash.Of("hash_kernel", "dcb06557e655e817a8110b150bd17070"),
 }
 
 // launchPaths runs [paths] over grid. Slices and matrices are in host memory or on the device of s;

@@ -47,7 +47,7 @@ void MyKernel_float32(__global f32 *a_p, const ulong a_off, const ulong a_len CH
 }
 `,
 	Packed: kernelsPTX("MyKernel_float32"),
-	Native: nativecode.Code_mykernel.Of("MyKernel_float32", "170d511af3ddbea9c73c98e58791117b"),
+	Native: nativecode.Code_mykernel.Of("MyKernel_float32", "d93fd1fada8c4a8b24f3444066b1c585"),
 }
 
 var MyKernelFloat64Kernel = &backend.Source{
@@ -73,7 +73,7 @@ void MyKernel_float64(__global f64 *a_p, const ulong a_off, const ulong a_len CH
 }
 `,
 	Packed: kernelsPTX("MyKernel_float64"),
-	Native: nativecode.Code_mykernel.Of("MyKernel_float64", "8ad9f2085199be527f9bb3505de76f8f"),
+	Native: nativecode.Code_mykernel.Of("MyKernel_float64", "c793bfbff3e6dc19c6d202e3229d3bf9"),
 }
 
 // LaunchMatmul runs [Matmul] over grid. Slices and matrices are in host memory or on the device of s;
@@ -124,7 +124,7 @@ void Matmul_float32(__global const f32 *a_p, const ulong a_off, const ulong a_ro
 }
 `,
 	Packed: kernelsPTX("Matmul_float32"),
-	Native: nativecode.Code_matmul.Of("Matmul_float32", "3c32fab904cae58d66d66744c2066496"),
+	Native: nativecode.Code_matmul.Of("Matmul_float32", "d4e4770c8c3a8e8a7c74ff12a074da81"),
 }
 
 var MatmulFloat64Kernel = &backend.Source{
@@ -160,7 +160,7 @@ void Matmul_float64(__global const f64 *a_p, const ulong a_off, const ulong a_ro
 }
 `,
 	Packed: kernelsPTX("Matmul_float64"),
-	Native: nativecode.Code_matmul.Of("Matmul_float64", "cd229c1b42e0a4de453aeab7ccd3dc5d"),
+	Native: nativecode.Code_matmul.Of("Matmul_float64", "10c0dfa9a5f3e96660f12f22a8a3152b"),
 }
 
 var MatmulInt32Kernel = &backend.Source{
@@ -195,7 +195,7 @@ void Matmul_int32(__global const i32 *a_p, const ulong a_off, const ulong a_rows
 }
 `,
 	Packed: kernelsPTX("Matmul_int32"),
-	Native: nativecode.Code_matmul.Of("Matmul_int32", "2957fd97e219202938bb46460db4cb78"),
+	Native: nativecode.Code_matmul.Of("Matmul_int32", "f4ee106fb2456d35276f377210f64bcd"),
 }
 
 // LaunchFastMatmul runs [FastMatmul] over grid. Slices and matrices are in host memory or on the device of s;
@@ -433,7 +433,7 @@ void Twice_kernel(__global const i32 *a_p, const ulong a_off, const ulong a_len,
 }
 `,
 	Packed: kernelsPTX("Twice_kernel"),
-	Native: nativecode.Code_twice.Of("Twice_kernel", "087afcd107875187a31742f3d58fb045"),
+	Native: nativecode.Code_twice.Of("Twice_kernel", "4122e8026032d51f72f1075e2d78f74e"),
 }
 
 // LaunchTwice2D runs [Twice2D] over grid. Slices and matrices are in host memory or on the device of s;
@@ -511,7 +511,7 @@ void Transpose_float32(__global const f32 *a_p, const ulong a_off, const ulong a
 }
 `,
 	Packed: kernelsPTX("Transpose_float32"),
-	Native: nativecode.Code_transpose.Of("Transpose_float32", "963835639253c210183c18ccd086e383"),
+	Native: nativecode.Code_transpose.Of("Transpose_float32", "b8c1d22d814cf7f367fc58adc35530e5"),
 }
 
 var TransposeInt32Kernel = &backend.Source{
@@ -539,7 +539,7 @@ void Transpose_int32(__global const i32 *a_p, const ulong a_off, const ulong a_r
 }
 `,
 	Packed: kernelsPTX("Transpose_int32"),
-	Native: nativecode.Code_transpose.Of("Transpose_int32", "07b503f5b200d9bb2e85d9a281c758f1"),
+	Native: nativecode.Code_transpose.Of("Transpose_int32", "52f28156ad9b47c7854a365c27434f58"),
 }
 
 // LaunchTransposeTiled runs [TransposeTiled] over grid. Slices and matrices are in host memory or on the device of s;

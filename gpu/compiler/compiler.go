@@ -4,8 +4,9 @@
 // link it.
 //
 // internal/front makes kernels a tree, which internal/ir defines; internal/ctext, gotext and lanes
-// print it. Here emit.go puts the generated file together, in which names.go chooses the names, and
-// fresh.go finds what it depends on; ptx.go keeps the PTX beside it, native.go the machine code.
+// print it. internal/ir/passes.go lists all that happens to a kernel. Here emit.go puts the
+// generated file together, in which names.go chooses the names, and fresh.go finds what it depends
+// on; ptx.go keeps the PTX beside it, native.go the machine code.
 package compiler
 
 import (

@@ -58,9 +58,8 @@ func emit(l *front.Lowerer, pkg *front.Package, kernels []*front.KernelDecl, o O
 				continue
 			}
 			e.warnLimits(k, n)
-			sp := l.Split(n)
 			e.plain(g, k, n)
-			g.Kernel(n, e.goKernelName(k, n), sp)
+			g.Kernel(n, e.goKernelName(k, n))
 		}
 	}
 	if len(l.Problems) > 0 {
@@ -122,7 +121,7 @@ func (e *emitter) warn(k *front.KernelDecl, n *ir.Kernel, format string, args ..
 	if e.o.Log != nil {
 		fmt.Fprintln(e.o.Log, ir.Problem{
 			Pos:  e.Files.Position(k.Decl.Name.Pos()),
-			Text: "warning: " + k.Name() + e.instanceArgs(k, n) + " " + fmt.Sprintf(format, args...),
+			Text: "warning: " + k.Name() + e.instanceArgs(n) + " " + fmt.Sprintf(format, args...),
 		})
 	}
 }
@@ -199,45 +198,30 @@ func (e *emitter) plainName(k *front.KernelDecl, n *ir.Kernel) string {
 }
 
 // instanceArgs is the type arguments of an instance: "[float32]".
-func (e *emitter) instanceArgs(k *front.KernelDecl, n *ir.Kernel) string {
-	ts := k.Types[slices.Index(k.Instances, n)]
-	if len(ts) == 0 {
-		return ""
-	}
+func (e *emitter) instanceArgs(n *ir.Kernel) string {
 	var s []string
-	for _, t := range ts {
+	for _, t := range n.Types {
 		s = append(s, e.typeName(t))
 	}
-	return "[" + strings.Join(s, ", ") + "]"
-}
-
-// instanceEnv is what the type parameters stand for.
-func instanceEnv(k *front.KernelDecl, n *ir.Kernel) ir.Env {
-	e := ir.Env{}
-	params := k.Fn.Type().(*types.Signature).TypeParams()
-	for i, t := range k.Types[slices.Index(k.Instances, n)] {
-		e[params.At(i)] = t
-	}
-	return e
+	return bracketed(s)
 }
 
 // plain prints the backend.GoKernel that runs an instance as it is written, each work-item a
 // goroutine.
 func (e *emitter) plain(g *gotext.Printer, k *front.KernelDecl, n *ir.Kernel) {
-	env := instanceEnv(k, n)
 	item, grid, lo, hi, args := e.names.Local("it"), e.names.Local("grid"), e.names.Local("lo"),
 		e.names.Local("hi"), e.names.Local("args")
 	call := []string{item}
 	i, before := 0, ""
 	sig := k.Fn.Type().(*types.Signature)
 	for j, v := range n.Params {
-		t := e.Types.Close(sig.Params().At(j+1).Type(), env)
+		t := e.Types.Close(sig.Params().At(j+1).Type(), n.Env)
 		switch {
 		case v.Leaves != nil:
 			name := e.names.Local(fmt.Sprintf("arg%d", j))
 			before += fmt.Sprintf("var %s %s\n", name, e.typeName(t))
 			for _, l := range v.Leaves {
-				before += fmt.Sprintf("%s%s = %s(%s)\n", name, l.Own, e.typeName(e.Types.Close(l.GoType, env)),
+				before += fmt.Sprintf("%s%s = %s(%s)\n", name, l.Own, e.typeName(e.Types.Close(l.GoType, n.Env)),
 					gotext.ScalarArg(l.Type, args, i))
 				i++
 			}
@@ -247,7 +231,7 @@ func (e *emitter) plain(g *gotext.Printer, k *front.KernelDecl, n *ir.Kernel) {
 			call = append(call, fmt.Sprintf("support.Slice[%s](%s[%d:])", elem, args, i))
 			i += 3
 		case v.Type.Kind == ir.KindStruct:
-			elem := e.typeName(t.(*types.Named).TypeArgs().At(0))
+			elem := e.typeName(matrixElem(t))
 			call = append(call,
 				fmt.Sprintf("gpu.Matrix[%s]{Data: support.Matrix[%[1]s](%[2]s[%[3]d:]), "+
 					"Rows: int(%[2]s[%[4]d].Int64()), Cols: int(%[2]s[%[5]d].Int64()), "+
@@ -260,7 +244,7 @@ func (e *emitter) plain(g *gotext.Printer, k *front.KernelDecl, n *ir.Kernel) {
 	}
 	g.Line("\nfunc %s(%s backend.Grid, %s, %s int, %s []backend.Arg) error {", e.plainName(k, n), grid, lo, hi, args)
 	g.Line("%sreturn gpu.RunGroups(%s, %s, %s, func(%s gpu.Item) {\n%s%s(%s)\n})\n}", before, grid, lo, hi, item,
-		k.Name(), e.instanceArgs(k, n), strings.Join(call, ", "))
+		k.Name(), e.instanceArgs(n), strings.Join(call, ", "))
 }
 
 // source prints the backend.Source of an instance.
@@ -295,8 +279,8 @@ func (e *emitter) source(g *gotext.Printer, k *front.KernelDecl, i int) error {
 	if !e.o.NoPTX {
 		e.line("Packed: %s(%q),", e.names.Give("kernelsPTX"), n.Entry)
 	}
-	if key := e.nativeKey(n); key != "" {
-		e.line("Native: %s.Of(%q, %q),", e.natives(n), n.Entry, key)
+	if code := e.nativeCode(n); code != "nil" {
+		e.line("Native: %s,", code)
 	}
 	e.line("}\n")
 	if e.o.NoPTX {
@@ -320,11 +304,7 @@ func (e *emitter) packedSource(k *front.KernelDecl, n *ir.Kernel, params, compil
 		}
 		params = "support.MapParams(" + strings.Join(words, ", ") + ")"
 	}
-	native := "nil"
-	if key := e.nativeKey(n); key != "" {
-		native = fmt.Sprintf("%s.Of(%q, %q)", e.natives(n), n.Entry, key)
-	}
-	args := []string{strconv.Quote(n.Entry), native, params, compiled, plain}
+	args := []string{strconv.Quote(n.Entry), e.nativeCode(n), params, compiled, plain}
 	for _, f := range files {
 		args = append(args, strconv.Quote(f))
 	}
@@ -372,7 +352,7 @@ func (e *emitter) packed() {
 // that it names.
 func (e *emitter) text(k *front.KernelDecl, n *ir.Kernel) (body string, files []string) {
 	body, files = ctext.Text(n, e.Program)
-	return "/* " + k.Name() + e.instanceArgs(k, n) + ", from Go */\n" + body, files
+	return "/* " + k.Name() + e.instanceArgs(n) + ", from Go */\n" + body, files
 }
 
 // A textParam is a parameter of a kernel as support.Params takes it.
@@ -421,10 +401,20 @@ type launcher struct {
 	k          *front.KernelDecl
 	env        ir.Env // other type parameters in place of the kernel's
 	taken      map[string]bool
+	session    string   // its parameter
 	call       string   // the variable
 	typeParams []string // of the function, with their constraints
 	params     []string
 	steps      []string // what fills in the call
+}
+
+func newLauncher(e *emitter, k *front.KernelDecl) *launcher {
+	l := &launcher{emitter: e, k: k, env: ir.Env{}, taken: map[string]bool{}}
+	for v := range k.Fn.Type().(*types.Signature).Params().Variables() {
+		e.typeName(v.Type()) // imports packages, whose names the parameters must not have
+	}
+	l.session, l.call = l.unique("s"), l.unique("call")
+	return l
 }
 
 // unique is a name of a parameter or a variable.
@@ -439,26 +429,26 @@ func (l *launcher) unique(name string) string {
 
 // launch prints the function that launches a kernel.
 func (e *emitter) launch(k *front.KernelDecl) {
-	l := &launcher{emitter: e, k: k, env: ir.Env{}, taken: map[string]bool{}}
-	sig := k.Fn.Type().(*types.Signature)
-	for v := range sig.Params().Variables() {
-		e.typeName(v.Type()) // imports packages, whose names the parameters must not have
-	}
-	session, grid := l.unique("s"), l.unique("grid")
-	l.call = l.unique("call")
-	l.params = []string{session + " *linalg.Session", grid + " backend.Grid"}
+	l := newLauncher(e, k)
+	grid := l.unique("grid")
+	l.params = []string{l.session + " *linalg.Session", grid + " backend.Grid"}
 	source := l.kernelOf()
 	for j := range k.Instances[0].Params {
 		l.param(j)
 	}
-	name := front.LaunchName(k.Name())
-	e.line("// %s runs [%s] over grid. Slices and matrices are in host memory or on the device of s;", name,
-		k.Name())
-	e.line("// with host memory it blocks until the kernel is done.")
-	e.line("func %s%s(%s) error {", name, bracketed(l.typeParams), strings.Join(l.params, ", "))
-	e.line("%s := launch.New(%s, %s, %s)\n%s\nreturn %[1]s.Launch()\n}\n", l.call, session, source, grid,
-		strings.Join(l.steps, "\n"))
-	e.instances(k)
+	l.function(fmt.Sprintf("New(%s, %s, %s)", l.session, source, grid),
+		"runs [%s] over grid. Slices and matrices are in host memory or on the device of s;\n"+
+			"// with host memory it blocks until the kernel is done.")
+}
+
+// function prints the function, which does what doc says, and the instances that it launches; begin
+// makes the call.
+func (l *launcher) function(begin, doc string) {
+	name := front.LaunchName(l.k.Name())
+	l.line("// %s "+doc, name, l.k.Name())
+	l.line("func %s%s(%s) error {", name, bracketed(l.typeParams), strings.Join(l.params, ", "))
+	l.line("%s := launch.%s\n%s\nreturn %[1]s.Launch()\n}\n", l.call, begin, strings.Join(l.steps, "\n"))
+	l.instances(l.k)
 }
 
 // kernelOf is the source that is launched, by the types of a generic kernel, whose type parameters
@@ -513,18 +503,28 @@ func (l *launcher) param(j int) {
 	case *types.Slice:
 		elem, step = u.Elem(), "Slice"
 	case *types.Struct:
-		elem, step = types.Unalias(t).(*types.Named).TypeArgs().At(0), "Matrix"
+		elem, step = matrixElem(t), "Matrix"
 	default:
 		l.params = append(l.params, name+" "+l.typeName(t))
 		l.steps = append(l.steps, l.call+".Scalar("+scalar(name, t, v.Type)+")")
 		return
 	}
-	elemName := l.typeName(elem)
-	arg := l.unique("Arg" + strconv.Itoa(j+1))
-	l.typeParams = append(l.typeParams, arg+" launch.KernelArg["+elemName+"]")
-	l.params = append(l.params, name+" "+arg)
+	elemName := l.memory(name, strconv.Itoa(j+1), "KernelArg", elem)
 	l.steps = append(l.steps, fmt.Sprintf("launch.%s[%s](&%s, %q, %s)", step, elemName, l.call, v.Name, name))
 }
+
+// memory adds a parameter of a type that constraint allows for memory of elements elem, whose name
+// it gives.
+func (l *launcher) memory(name, number, constraint string, elem types.Type) string {
+	elemName := l.typeName(elem)
+	arg := l.unique("Arg" + number)
+	l.typeParams = append(l.typeParams, arg+" launch."+constraint+"["+elemName+"]")
+	l.params = append(l.params, name+" "+arg)
+	return elemName
+}
+
+// matrixElem is the type of the elements of gpu.Matrix type t.
+func matrixElem(t types.Type) types.Type { return types.Unalias(t).(*types.Named).TypeArgs().At(0) }
 
 // reserve takes the names of launch functions, which users know, before all others.
 func (e *emitter) reserve(kernels []*front.KernelDecl) {
@@ -568,9 +568,9 @@ func (e *emitter) instances(k *front.KernelDecl) {
 		return
 	}
 	e.line("var %s = support.Kernels{", e.instancesName(k))
-	for i, n := range k.Instances {
+	for _, n := range k.Instances {
 		var zeros []string
-		for _, t := range k.Types[i] {
+		for _, t := range n.Types {
 			zeros = append(zeros, e.zero(t))
 		}
 		kernel := "&" + e.sourceName(k, n)

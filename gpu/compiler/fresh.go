@@ -377,7 +377,7 @@ func (e *emitter) changed(g *gotext.Printer) string {
 			name = e.qualifier(v.Pkg()) + "." + name
 		}
 		if t.Value.Op == ir.OpConst {
-			fmt.Fprintf(&b, "case %s != %s:\n", name, literal(t.Value))
+			fmt.Fprintf(&b, "case %s != %s:\n", name, gotext.Literal(t.Value))
 		} else {
 			fmt.Fprintf(&b, "case !support.Same(&%s, &%s):\n", name, g.Table(t))
 		}
@@ -385,16 +385,4 @@ func (e *emitter) changed(g *gotext.Printer) string {
 	}
 	b.WriteString("}\nreturn \"\"\n}")
 	return b.String()
-}
-
-// literal is a constant without its type.
-func literal(e *ir.Expr) string {
-	if e.Type.Kind == ir.KindBool {
-		return strconv.FormatBool(constant.BoolVal(e.Value))
-	}
-	if e.Type.Float() {
-		x, _ := constant.Float64Val(e.Value)
-		return strconv.FormatFloat(x, 'g', -1, e.Type.Bits())
-	}
-	return e.Value.ExactString()
 }

@@ -41,7 +41,6 @@ func Instances(dir string) ([]Instance, error) {
 		e := newEmitter(l, pkg, Options{})
 		for _, k := range kernels {
 			for _, n := range k.Instances {
-				l.Split(n)
 				list = append(list, e.asText(k, n))
 			}
 		}
@@ -56,7 +55,7 @@ func Instances(dir string) ([]Instance, error) {
 func (e *emitter) asText(k *front.KernelDecl, n *ir.Kernel) Instance {
 	body, files := e.text(k, n)
 	i := Instance{
-		Kernel: k.Decl.Name.Name, Name: k.Name() + e.instanceArgs(k, n),
+		Kernel: k.Decl.Name.Name, Name: k.Name() + e.instanceArgs(n),
 		File: e.Files.Position(k.Decl.Pos()).Filename, Var: e.sourceName(k, n),
 		Source: &backend.Source{
 			Name: n.Entry, File: n.Entry + ".cl", Group: n.Group, Text: support.Head + body,
@@ -66,9 +65,9 @@ func (e *emitter) asText(k *front.KernelDecl, n *ir.Kernel) Instance {
 	if k.Mapped != nil {
 		i.Map = k.Name()
 	}
-	sig, env := k.Fn.Type().(*types.Signature), instanceEnv(k, n)
+	sig := k.Fn.Type().(*types.Signature)
 	for j, v := range n.Params {
-		p := Param{Name: v.Name, Type: e.typeName(e.Types.Close(sig.Params().At(j+1).Type(), env))}
+		p := Param{Name: v.Name, Type: e.typeName(e.Types.Close(sig.Params().At(j+1).Type(), n.Env))}
 		elem := v.Type
 		switch {
 		case elem.Kind == ir.KindSlice && v.Leaves == nil:

@@ -57,7 +57,6 @@ func TestLanes(t *testing.T) {
 		}
 		err = loader.Lower(func(l *front.Lowerer, _ *front.Package, kernels []*front.KernelDecl) error {
 			n := kernels[0].Instances[0]
-			l.Split(n)
 			native, err := lanes.Text(n, l.Program)
 			if c.why == "" && (err != nil || !strings.Contains(native, "KERNEL(k_kernel)")) {
 				t.Errorf("%s: %v", c.name, err)

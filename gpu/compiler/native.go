@@ -23,28 +23,22 @@ import (
 // A nativeKernel is a kernel's text in C.
 type nativeKernel struct{ name, key, text string }
 
-// nativeKey adds the machine code of an instance, and is the key that it is found by; it is empty
-// where the instance has none.
-func (e *emitter) nativeKey(n *ir.Kernel) string {
+// nativeCode adds the machine code of an instance, and is what finds it: "nil" where there is none.
+func (e *emitter) nativeCode(n *ir.Kernel) string {
 	if e.o.NoNative || e.pkg.Module == nil { // without a module no package is found beside this one
-		return ""
+		return "nil"
 	}
 	text, err := e.o.nativeText(n, e.Lowerer)
 	if err != nil {
 		if e.o.Explain && e.o.Log != nil {
 			fmt.Fprintf(e.o.Log, "%s runs as Go on the cpu device: %v\n", n.Entry, err)
 		}
-		return ""
+		return "nil"
 	}
 	k := nativeKernel{n.Entry, nativegen.Key(text), text}
 	e.native = append(e.native, k)
-	return k.key
-}
-
-// natives is the variable with the machine code of an instance.
-func (e *emitter) natives(n *ir.Kernel) string {
 	folder := types.NewPackage(e.pkg.ImportPath+"/"+nativegen.Folder, nativegen.Folder)
-	return e.qualifier(folder) + "." + nativegen.Variable(n.Entry)
+	return fmt.Sprintf("%s.%s.Of(%q, %q)", e.qualifier(folder), nativegen.Variable(n.Entry), n.Entry, k.key)
 }
 
 // nativeText is the kernel's text in C; tests have their own.

@@ -50,7 +50,7 @@ func textsOf(t *testing.T, text string) map[string]string {
 	err = loader.Lower(func(l *front.Lowerer, pkg *front.Package, kernels []*front.KernelDecl) error {
 		n := kernels[0].Instances[0]
 		g := gotext.NewPrinter(l.Program, gotext.NewNames(pkg.Types.Scope()))
-		g.Kernel(n, n.Entry, l.Split(n))
+		g.Kernel(n, n.Entry)
 		g.Functions()
 		texts["cpu"] = strings.TrimSpace(g.Out.String()) + "\n"
 		texts["device"], _ = ctext.Text(n, l.Program)

@@ -1,6 +1,7 @@
 package support
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/tandem-gpu/tandem/backend"
@@ -35,14 +36,10 @@ func (l *Lazy) Source() *backend.Source {
 
 // Of is the kernel for the types of some zero values, nil if it is not compiled for them.
 func (k Kernels) Of(types ...any) *backend.Source {
-next:
 	for i := range k {
-		for j, t := range k[i].Types {
-			if t != types[j] {
-				continue next
-			}
+		if slices.Equal(k[i].Types, types) {
+			return k[i].Kernel.Source()
 		}
-		return k[i].Kernel.Source()
 	}
 	return nil
 }

@@ -530,7 +530,7 @@ void Moves_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len,
   STORE(g_i32, out_.p[AT(i_, out_.n, 150)], t_);
 }
 `,
-	Native: nativecode.Code_moves.Of("Moves_kernel", "2fb91a4e29e6759c47025e26ee12e0b6"),
+	Native: nativecode.Code_moves.Of("Moves_kernel", "27a8c88357832c668e31d703e0e55a42"),
 }
 
 // LaunchElsewhere runs [Elsewhere] over grid. Slices and matrices are in host memory or on the device of s;
@@ -843,7 +843,7 @@ void Converts_kernel(__global i64 *out_p, const ulong out_off, const ulong out_l
   }
 }
 `,
-	Native: nativecode.Code_converts.Of("Converts_kernel", "7d1a1842c40cb96709bf90789e0bf0a3"),
+	Native: nativecode.Code_converts.Of("Converts_kernel", "efe01523bb2c97a39d294be89fa36d21"),
 }
 
 // LaunchWaits runs [Waits] over grid. Slices and matrices are in host memory or on the device of s;

@@ -415,7 +415,7 @@ func (p *Printer) call(s *ir.Stmt) {
 
 func (p *Printer) ifStmt(s *ir.Stmt) {
 	join := func(list []*ir.Stmt) {
-		if s.Lifted && len(list) > 0 && !holdsBarrier(list) {
+		if s.Lifted && len(list) > 0 && !ir.HoldsBarrier(list) {
 			p.Line("  JOIN;")
 		}
 	}
@@ -438,18 +438,6 @@ func (p *Printer) ifStmt(s *ir.Stmt) {
 	p.Line("}")
 }
 
-func holdsBarrier(list []*ir.Stmt) bool {
-	found := false
-	ir.Walk(list, func(s *ir.Stmt) { found = found || s.Kind == ir.StmtBarrier })
-	return found
-}
-
-func holdsMeeting(list []*ir.Stmt) bool {
-	found := false
-	ir.Walk(list, func(s *ir.Stmt) { found = found || s.Meeting != nil })
-	return found
-}
-
 func (p *Printer) loop(s *ir.Stmt) {
 	cond, post := "", ""
 	if s.X != nil {
@@ -458,9 +446,9 @@ func (p *Printer) loop(s *ir.Stmt) {
 	if len(s.Post) > 0 {
 		post = p.assign(s.Post[0])
 	}
-	if !holdsBarrier(s.Body) {
+	if !ir.HoldsBarrier(s.Body) {
 		cond = fmt.Sprintf("GO(%s)", cmp.Or(cond, "1"))
-	} else if holdsMeeting(s.Body) {
+	} else if ir.Any(s.Body, func(s *ir.Stmt) bool { return s.Meeting != nil }) {
 		cond = fmt.Sprintf("GO_ALL(%s)", cmp.Or(cond, "1"))
 	}
 	p.around = append(p.around, s)
@@ -482,7 +470,7 @@ func (p *Printer) broken(s *ir.Stmt) {
 		return
 	}
 	p.Line("%s:;", t.label)
-	if s.Meets && holdsBarrier(s.Body) {
+	if s.Meets && ir.HoldsBarrier(s.Body) {
 		p.Line("JOIN;")
 	}
 }
@@ -534,13 +522,9 @@ func (p *Printer) returnStmt(s *ir.Stmt) {
 	case 0:
 		p.Line("return;")
 	case 1:
-		p.Line("return %s;", p.bare(s.Args[0]))
+		p.Line("return %s;", p.exprs(s.Args))
 	default:
-		var list []string
-		for _, a := range s.Args {
-			list = append(list, p.bare(a))
-		}
-		p.Line("{ %s r = {%s}; return r; }", p.resultType(p.fn), strings.Join(list, ", "))
+		p.Line("{ %s r = {%s}; return r; }", p.resultType(p.fn), p.exprs(s.Args))
 	}
 }
 

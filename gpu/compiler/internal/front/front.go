@@ -111,9 +111,7 @@ func LaunchName(kernel string) string {
 }
 
 func newProgram(l *Loader) *ir.Program {
-	p := &ir.Program{
-		Files: l.Fset, Types: ir.NewTypeTable(), Dir: l.Root.Dir, Written: map[*ir.Function]map[*ir.Variable]bool{},
-	}
+	p := &ir.Program{Files: l.Fset, Types: ir.NewTypeTable(), Dir: l.Root.Dir}
 	if l.Root.Module != nil {
 		p.Module = l.Root.Module.Dir
 	}

@@ -207,7 +207,7 @@ func (l *Lowerer) instantiate(pkg *Package, k *KernelDecl) {
 		l.entries[entry] = true
 		n := &ir.Kernel{
 			Function: &ir.Function{Name: entry, Pos: k.Decl.Pos(), Names: ir.Scope{}}, Instance: instance,
-			Entry: entry, Group: k.group,
+			Entry: entry, Group: k.group, Types: ts, Env: e,
 		}
 		f := &frame{
 			Lowerer: l, pkg: pkg, env: e, fn: n.Function, bind: map[types.Object]binding{},
@@ -221,10 +221,7 @@ func (l *Lowerer) instantiate(pkg *Package, k *KernelDecl) {
 		})
 		f.Lowerer.active = nil
 		if len(l.Problems) == before {
-			l.Analyse(n)
-			for _, p := range n.Params {
-				p.ReadOnly = p.Type.HasReference() && !l.WritesOf(n.Function, n.Params)[p]
-			}
+			l.Prepare(n)
 		}
 		k.Instances = append(k.Instances, n)
 	}

@@ -132,7 +132,7 @@ func (l *Loader) list(dir string, args ...string) error {
 	}
 }
 
-// load reads the package itself, and the packages in l.source.
+// load reads the package itself, and those in l.Source.
 func (l *Loader) load() (*Package, error) {
 	l.Loaded, l.errs = map[string]*Package{}, nil
 	l.Made, l.maps = map[*ast.File]bool{}, map[string]*ast.FuncDecl{}

@@ -6,12 +6,11 @@ import (
 	"go/token"
 	"go/types"
 	"slices"
-	"strings"
 
 	"github.com/tandem-gpu/tandem/gpu/compiler/internal/ir"
 )
 
-// A Lowerer turns Go's syntax into the tree of ir.go.
+// A Lowerer turns Go's syntax into the tree of package ir.
 type Lowerer struct {
 	*Loader
 	*ir.Program
@@ -292,7 +291,7 @@ func effects(list []*ir.Stmt) (writes, reads bool) {
 		switch {
 		case e.Op == ir.OpCall:
 			writes, reads = writes || e.Fn.Effects, reads || e.Fn.Memory
-		case e.Op == ir.OpBuiltin && strings.HasPrefix(e.Name, "Atomic"):
+		case e.Atomic():
 			writes = true
 		case (e.Op == ir.OpIndex || e.Op == ir.OpField || e.Op == ir.OpDeref) && ir.Shared(e):
 			reads = true

@@ -206,20 +206,10 @@ func (f *frame) settle(e *ir.Expr) *ir.Expr {
 // changes tells whether statements may change what an expression before them depends on: anything
 // but variables of their own.
 func changes(list []*ir.Stmt) bool {
-	own, found := map[*ir.Variable]bool{}, false
-	ir.Walk(list, func(s *ir.Stmt) {
-		if s.Kind == ir.StmtDecl {
-			own[s.Var] = true
-		}
-	})
-	ir.Walk(list, func(s *ir.Stmt) {
-		found = found || s.Kind == ir.StmtBarrier || s.Kind == ir.StmtAssign && !own[ir.RootVariable(s.X)]
-		s.WalkExprs(func(e *ir.Expr) {
-			found = found || e.Op == ir.OpCall && e.Fn.Effects ||
-				e.Op == ir.OpBuiltin && strings.HasPrefix(e.Name, "Atomic")
-		})
-	})
-	return found
+	own := ir.DeclaredIn(list)
+	return ir.Any(list, func(s *ir.Stmt) bool {
+		return s.Kind == ir.StmtBarrier || s.Kind == ir.StmtAssign && !own[ir.RootVariable(s.X)]
+	}) || ir.AnyExpr(list, func(e *ir.Expr) bool { return e.Op == ir.OpCall && e.Fn.Effects || e.Atomic() })
 }
 
 // gpuCall is a call of package gpu, or of a method of its types.

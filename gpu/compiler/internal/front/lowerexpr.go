@@ -430,12 +430,7 @@ func (f *frame) logical(e *ast.BinaryExpr) *ir.Expr {
 		return &ir.Expr{Op: ir.OpBinary, Type: x.Type, Pos: e.Pos(), Token: e.Op, X: x, Y: y}
 	}
 	t := ir.VarExpr(f.declare(e.Pos(), "", x.Type, x), e.Pos())
-	cond := t
-	if e.Op == token.LOR {
-		cond = &ir.Expr{Op: ir.OpUnary, Type: t.Type, Pos: e.Pos(), Token: token.NOT, X: t}
-	}
-	extra = append(extra, &ir.Stmt{Kind: ir.StmtAssign, Pos: e.Pos(), X: t, Y: y})
-	f.emit(&ir.Stmt{Kind: ir.StmtIf, Pos: e.Pos(), X: cond, Body: extra})
+	f.emit(ir.Decide(e.Op, t, y, extra))
 	return t
 }
 
@@ -463,7 +458,7 @@ func (f *frame) shift(pos token.Pos, tok token.Token, x, y *ir.Expr) *ir.Expr {
 	return &ir.Expr{Op: ir.OpShift, Type: x.Type, Pos: pos, Token: tok, X: x, Y: y}
 }
 
-// composite lowers a literal of an array or a struct to opMake.
+// composite lowers a literal of an array or a struct to OpMake.
 func (f *frame) composite(e *ast.CompositeLit) *ir.Expr {
 	goType := f.pkg.Info.TypeOf(e)
 	t := f.irType(e.Pos(), goType, ir.SpaceGlobal)

@@ -30,32 +30,17 @@ func (f *frame) stmts(list []ast.Stmt) {
 // bindFailed gives the variables that a statement with a problem would have declared a type, so
 // that each problem is reported once.
 func (f *frame) bindFailed(s ast.Stmt) {
-	names := []ast.Expr{}
-	switch s := s.(type) {
-	case *ast.AssignStmt:
-		names = s.Lhs
-	case *ast.DeclStmt:
-		if d, ok := s.Decl.(*ast.GenDecl); ok {
-			for _, spec := range d.Specs {
-				if v, ok := spec.(*ast.ValueSpec); ok {
-					for _, n := range v.Names {
-						names = append(names, n)
-					}
-				}
+	ast.Inspect(s, func(n ast.Node) bool {
+		id, _ := n.(*ast.Ident)
+		if o, ok := f.pkg.Info.Defs[id].(*types.Var); ok {
+			t, err := f.Types.Of(f.close(o.Type()), ir.SpaceGlobal)
+			if err != nil {
+				t = f.Types.Basic(ir.KindInt64)
 			}
+			f.bind[o] = binding{v: f.fn.NewVar(id.Name, t)}
 		}
-	}
-	for _, n := range names {
-		if id, ok := n.(*ast.Ident); ok {
-			if o := f.pkg.Info.Defs[id]; o != nil {
-				if t, err := f.Types.Of(f.close(o.Type()), ir.SpaceGlobal); err == nil {
-					f.bind[o] = binding{v: f.fn.NewVar(id.Name, t)}
-				} else {
-					f.bind[o] = binding{v: f.fn.NewVar(id.Name, f.Types.Basic(ir.KindInt64))}
-				}
-			}
-		}
-	}
+		return true
+	})
 }
 
 // inside lowers a part that may run several times, or not at all.
@@ -440,12 +425,9 @@ func (f *frame) loop(s *ast.ForStmt, label string) {
 	r := &ir.Stmt{Kind: ir.StmtLoop, Pos: s.Pos()}
 	var before []*ir.Stmt
 	if s.Cond != nil {
-		before = f.inside(func() { r.X = f.expr(s.Cond) })
-	}
-	if len(before) > 0 {
-		exit := &ir.Stmt{Kind: ir.StmtBreak, Pos: s.Cond.Pos(), Target: r}
-		before = append(before, &ir.Stmt{Kind: ir.StmtIf, Pos: s.Cond.Pos(), X: ir.Not(r.X), Body: []*ir.Stmt{exit}})
-		r.X = nil
+		var x *ir.Expr
+		before = f.inside(func() { x = f.expr(s.Cond) })
+		before = r.Until(x, before)
 	}
 	var post []*ir.Stmt
 	if s.Post != nil {
@@ -539,10 +521,8 @@ func (f *frame) caseCond(c *ast.CaseClause, tag *ir.Expr) *ir.Expr {
 		case len(extra) == 0:
 			cond = f.shallow(&ir.Expr{Op: ir.OpBinary, Type: one.Type, Pos: e.Pos(), Token: token.LOR, X: cond, Y: one})
 		default:
-			t := ir.VarExpr(f.declare(e.Pos(), "", one.Type, cond), e.Pos())
-			extra = append(extra, &ir.Stmt{Kind: ir.StmtAssign, Pos: e.Pos(), X: t, Y: one})
-			f.emit(&ir.Stmt{Kind: ir.StmtIf, Pos: e.Pos(), X: ir.Not(t), Body: extra})
-			cond = t
+			cond = ir.VarExpr(f.declare(e.Pos(), "", one.Type, cond), e.Pos())
+			f.emit(ir.Decide(token.LOR, cond, one, extra))
 		}
 	}
 	return cond

@@ -23,7 +23,6 @@ type Printer struct {
 	queue     []*ir.Function
 	reads     map[*ir.Variable]bool
 	k         *ir.Kernel
-	sp        *ir.Splitter
 	inLoop    bool      // over work-items
 	heads     [3]string // of the loops of a kernel without barriers
 	hoists    int
@@ -112,16 +111,7 @@ func (p *Printer) Table(t *ir.Table) string {
 	name := p.global(t, t.Name)
 	if !p.done[t] {
 		p.done[t] = true
-		value := ""
-		switch t.Value.Op {
-		case ir.OpZero:
-			value = p.zero(t.Value.Type)
-		case ir.OpMake:
-			value = p.make(t.Value)
-		default:
-			value = p.bare(t.Value)
-		}
-		p.Types = append(p.Types, fmt.Sprintf("var %s = %s\n", name, value))
+		p.Types = append(p.Types, fmt.Sprintf("var %s = %s\n", name, p.value(t.Value)))
 	}
 	return name
 }
@@ -157,7 +147,7 @@ func (p *Printer) Functions() {
 	for len(p.queue) > 0 {
 		fn := p.queue[0]
 		p.queue = p.queue[1:]
-		p.k, p.sp, p.reads, p.labels, p.addressed = nil, nil, ir.ReadsOf(fn.Body, nil), 0, addressed(fn.Body)
+		p.k, p.reads, p.labels, p.addressed = nil, ir.ReadsOf(fn.Body), 0, addressed(fn.Body)
 		var params, results []string
 		for _, v := range fn.Params {
 			params = append(params, p.name(v)+" "+p.typ(v.Type))
@@ -291,7 +281,7 @@ func (p *Printer) ifStmt(s *ir.Stmt, list func([]*ir.Stmt)) {
 func (p *Printer) declare(s *ir.Stmt) {
 	v := s.Var
 	switch value := p.initial(s); {
-	case p.sp != nil && p.sp.Again[v] != nil:
+	case v.Again != nil:
 		return // each loop over work-items begins with it
 	case v.Array:
 		p.set(v, p.variable(v), value)
@@ -317,13 +307,21 @@ func (p *Printer) set(v *ir.Variable, x, value string) {
 
 // initial is the value of a declaration.
 func (p *Printer) initial(s *ir.Stmt) string {
-	switch {
-	case s.X == nil || s.X.Op == ir.OpZero:
+	if s.X == nil {
 		return p.zero(s.Var.Type)
-	case s.X.Op == ir.OpMake:
-		return p.make(s.X)
 	}
-	return p.bare(s.X)
+	return p.value(s.X)
+}
+
+// value is e in a declaration or a literal.
+func (p *Printer) value(e *ir.Expr) string {
+	switch e.Op {
+	case ir.OpZero:
+		return p.zero(e.Type)
+	case ir.OpMake:
+		return p.make(e)
+	}
+	return p.bare(e)
 }
 
 func (p *Printer) zero(t *ir.Type) string {
@@ -345,17 +343,11 @@ func (p *Printer) make(e *ir.Expr) string {
 		if a == nil || a.Op == ir.OpZero {
 			continue
 		}
-		value := ""
-		if a.Op == ir.OpMake {
-			value = p.make(a)
-		} else {
-			value = p.bare(a)
-		}
 		key := strconv.Itoa(i)
 		if e.Type.Kind == ir.KindStruct {
 			key = ir.FieldName(e.Type, i)
 		}
-		list = append(list, key+": "+value)
+		list = append(list, key+": "+p.value(a))
 	}
 	return p.typ(e.Type) + "{" + strings.Join(list, ", ") + "}"
 }
@@ -399,12 +391,12 @@ func (p *Printer) begin(s *ir.Stmt) (string, bool) {
 	}
 	var names, values []string
 	for i, d := range s.Body[:last] {
-		if d.Kind != ir.StmtDecl || d.Var.Array || p.sp != nil && p.sp.Again[d.Var] != nil ||
-			!p.reads[d.Var] || p.addressed[d.Var] {
+		if d.Kind != ir.StmtDecl || d.Var.Array || d.Var.Again != nil || !p.reads[d.Var] ||
+			p.addressed[d.Var] {
 			return "", false
 		}
 		for _, other := range s.Body[:i] {
-			if d.X != nil && mentions(d.X, other.Var) {
+			if d.X.Mentions(other.Var) {
 				return "", false
 			}
 		}
@@ -437,12 +429,7 @@ func (p *Printer) loop(s *ir.Stmt, begin string) {
 // keeps no struct of six words in registers. In kernels with barriers, whose loops are short as a
 // rule, it does not pay.
 func (p *Printer) hoist(s *ir.Stmt) {
-	all, inner := []*ir.Stmt{s}, false
-	ir.Walk(slices.Concat(s.Body, s.Post), func(x *ir.Stmt) {
-		all = append(all, x)
-		inner = inner || x.Kind == ir.StmtLoop
-	})
-	if inner || p.k == nil || p.k.Barriers {
+	if p.k == nil || p.k.Barriers || ir.Any(s.Body, func(x *ir.Stmt) bool { return x.Kind == ir.StmtLoop }) {
 		return
 	}
 	names := map[string]string{}
@@ -463,13 +450,11 @@ func (p *Printer) hoist(s *ir.Stmt) {
 			e.Children(look)
 		}
 	}
-	for _, x := range all {
-		x.Exprs(look)
-	}
+	ir.Walk([]*ir.Stmt{s}, func(x *ir.Stmt) { x.Exprs(look) })
 }
 
 func (p *Printer) jump(s *ir.Stmt) {
-	if p.inLoop && p.sp != nil && p.sp.Kernel.Barriers && !p.within(s.Target) {
+	if p.inLoop && p.k.Barriers && s.Target.Lifted {
 		p.used = true // to the end of this loop over work-items
 		p.Line("continue %s", p.next)
 		return
@@ -478,20 +463,13 @@ func (p *Printer) jump(s *ir.Stmt) {
 	p.Line("%s %s", word, p.label(s.Target))
 }
 
-// within tells whether a jump's target is inside the present loop over work-items.
-func (p *Printer) within(target *ir.Stmt) bool { return !target.Lifted }
-
 func (p *Printer) returnStmt(s *ir.Stmt) {
 	if p.k != nil {
 		p.used = true
 		p.Line("continue %s", p.next)
 		return
 	}
-	var list []string
-	for _, a := range s.Args {
-		list = append(list, p.bare(a))
-	}
-	p.Line("return %s", strings.Join(list, ", "))
+	p.Line("return %s", p.exprs(s.Args))
 }
 
 // bare is e without parentheses around it.
@@ -503,7 +481,7 @@ func (p *Printer) expr(e *ir.Expr) string {
 	}
 	switch e.Op {
 	case ir.OpConst:
-		return p.constant(e)
+		return constantOf(e)
 	case ir.OpVar:
 		return p.variable(e.Var)
 	case ir.OpBinary:
@@ -555,7 +533,7 @@ func (p *Printer) index(e *ir.Expr) string {
 		i = e.Y.Value.ExactString()
 		n, exact := constant.Int64Val(constant.ToInt(e.Y.Value))
 		if !exact || n < 0 || e.X.Type.Kind == ir.KindArray && !ir.InArray(e) {
-			i = "support.Value(" + p.constant(e.Y) + ")"
+			i = "support.Value(" + constantOf(e.Y) + ")"
 		}
 	} else if e.Y.Constant() {
 		i = "support.Value(" + i + ")"
@@ -579,15 +557,23 @@ func (p *Printer) exprs(list []*ir.Expr) string {
 	return strings.Join(s, ", ")
 }
 
-func (p *Printer) constant(e *ir.Expr) string {
+func constantOf(e *ir.Expr) string {
+	if e.Type.Kind == ir.KindBool {
+		return Literal(e)
+	}
+	return fmt.Sprintf("%s(%s)", ir.Basics[e.Type.Kind].GoName, Literal(e))
+}
+
+// Literal is a constant without its type.
+func Literal(e *ir.Expr) string {
 	switch {
 	case e.Type.Kind == ir.KindBool:
 		return strconv.FormatBool(constant.BoolVal(e.Value))
 	case e.Type.Float():
 		x, _ := constant.Float64Val(e.Value)
-		return fmt.Sprintf("%s(%s)", ir.Basics[e.Type.Kind].GoName, strconv.FormatFloat(x, 'g', -1, e.Type.Bits()))
+		return strconv.FormatFloat(x, 'g', -1, e.Type.Bits())
 	}
-	return fmt.Sprintf("%s(%s)", ir.Basics[e.Type.Kind].GoName, e.Value.ExactString())
+	return e.Value.ExactString()
 }
 
 func (p *Printer) binary(e *ir.Expr) string {
@@ -669,12 +655,9 @@ var bitFunctions = map[string]string{
 const maxGroup = 1024
 
 // Kernel prints k as a backend.GoKernel.
-func (p *Printer) Kernel(k *ir.Kernel, name string, sp *ir.Splitter) {
-	body, g := k.Body, ir.Edges{Kernel: k, Splitter: sp, Values: map[*ir.Variable]*ir.Expr{}}
-	if !k.Barriers {
-		body = g.Cut(body)
-	}
-	p.k, p.sp, p.reads, p.labels, p.addressed = k, sp, ir.ReadsOf(k.Body, nil), 0, addressed(k.Body)
+func (p *Printer) Kernel(k *ir.Kernel, name string) {
+	body, g := k.CutBody()
+	p.k, p.reads, p.labels, p.addressed = k, ir.ReadsOf(k.Body), 0, addressed(k.Body)
 	p.hoists = 0
 	p.Line("\nfunc %s(grid backend.Grid, lo, hi int, args []backend.Arg) error {", name)
 	at := 0
@@ -710,8 +693,8 @@ func (p *Printer) Kernel(k *ir.Kernel, name string, sp *ir.Splitter) {
 	if k.Barriers {
 		p.group(k.Body)
 	} else {
-		p.reads = ir.ReadsOf(body, nil)
-		p.all(body, &g)
+		p.reads = ir.ReadsOf(body)
+		p.all(body, g)
 	}
 	text := p.Out.String()
 	p.Out.Reset()
@@ -757,7 +740,7 @@ func (p *Printer) arrays(body []*ir.Stmt, items int) {
 // where it cannot tell them apart.
 func (p *Printer) all(body []*ir.Stmt, g *ir.Edges) {
 	sizes := [3]string{"n0", "n1", "n2"}
-	if g.Kernel.Group[1]*g.Kernel.Group[2] <= 1 && len(ir.LocalsOf(g.Kernel.Body)) == 0 &&
+	if p.k.Group[1]*p.k.Group[2] <= 1 && len(ir.LocalsOf(p.k.Body)) == 0 &&
 		!ir.UsesItem(body, "Local", 0) && !ir.UsesItem(body, "Group", 0) {
 		p.Line("more := support.More(grid, i, hi)\ni += more")
 		sizes[0] = "int64(1+more)*n0"
@@ -952,29 +935,18 @@ func overwrites(list []*ir.Stmt, v *ir.Variable) bool {
 			if s.Kind == ir.StmtDecl {
 				value = s.X
 			}
-			return value == nil || !mentions(value, v)
+			return value == nil || !value.Mentions(v)
 		}
-		found := false
-		ir.Walk([]*ir.Stmt{s}, func(s *ir.Stmt) {
-			found = found || s.Kind == ir.StmtDecl && s.Var == v || slices.Contains(s.Dst, v)
-			s.Exprs(func(e *ir.Expr) { found = found || mentions(e, v) })
-		})
-		if found {
+		if mentioned([]*ir.Stmt{s}, v) {
 			return false
 		}
 	}
 	return false
 }
 
-func mentions(e *ir.Expr, v *ir.Variable) bool {
-	found := false
-	e.Walk(func(e *ir.Expr) { found = found || e.Op == ir.OpVar && e.Var == v })
-	return found
-}
-
 // anew declares the variables that each loop computes anew.
 func (p *Printer) anew(list []*ir.Stmt) {
-	for _, s := range ir.Recomputed(p.k.Body, list, p.sp) {
+	for _, s := range p.k.Recomputed(list) {
 		p.Line("%s := %s", p.name(s.Var), p.bare(s.X))
 	}
 }

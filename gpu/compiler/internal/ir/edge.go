@@ -12,41 +12,64 @@ import (
 // take each work-item through all memory. So it is for a stretch between barriers, whose loop may
 // also go in steps of the group.
 
-// Edges takes them off a kernel, or off a stretch of one.
+// Edges are what was taken off a kernel, or off a stretch of one.
 type Edges struct {
-	Kernel   *Kernel
-	Splitter *Splitter
-	Stretch  bool
-	Values   map[*Variable]*Expr // of variables declared before, which may change later
-	Ends     [3][]*Expr          // Global(d) stays below these
-	Strides  []int               // d of the loops in steps of GlobalSize(d), from the outer to the inner
-	Wide     [3]*Expr            // Local(d) goes on to here, by a loop in steps of LocalSize(d)
+	kernel  *Kernel
+	stretch bool
+	values  map[*Variable]*Expr // of variables declared before, which may change later
+	Ends    [3][]*Expr          // Global(d) stays below these
+	Strides []int               // d of the loops in steps of GlobalSize(d), from the outer to the inner
+	Wide    [3]*Expr            // Local(d) goes on to here, by a loop in steps of LocalSize(d)
 }
 
-// Cut is list without them, as far as what comes before has no effect beside its variables.
-func (g *Edges) Cut(list []*Stmt) []*Stmt {
+// CutBody is the body of k without its edges, which a kernel with barriers keeps.
+func (k *Kernel) CutBody() ([]*Stmt, *Edges) {
+	g := &Edges{kernel: k, values: map[*Variable]*Expr{}}
+	if k.Barriers {
+		return k.Body, g
+	}
+	return g.cut(k.Body), g
+}
+
+// CutStretch is a stretch of k without its edges. One that shares variables with others keeps them:
+// these may need what a loop leaves.
+func (k *Kernel) CutStretch(list []*Stmt) ([]*Stmt, *Edges) {
+	g := &Edges{kernel: k, stretch: true, values: map[*Variable]*Expr{}}
+	for _, s := range k.Recomputed(list) {
+		g.values[s.Var] = s.X
+	}
+	shares := false
+	Variables(list, func(v *Variable) { shares = shares || v.Array })
+	if shares {
+		return list, g
+	}
+	return g.cut(list), g
+}
+
+// cut is list without edges, as far as what comes before has no effect beside its variables.
+func (g *Edges) cut(list []*Stmt) []*Stmt {
 	for i, s := range list {
 		before, last := slices.Clip(list[:i]), i == len(list)-1
 		rest := *s
 		switch {
 		case s.Kind == StmtDecl && (s.X == nil || plain(s.X)):
-			g.Values[s.Var] = s.X
+			g.values[s.Var] = s.X
 			continue
 		case s.Kind == StmtBlock && last && !Targeted(s):
-			rest.Body = g.Cut(s.Body)
+			rest.Body = g.cut(s.Body)
 			return append(before, &rest)
 		case s.Kind == StmtIf && last && len(s.Else) == 0:
 			if rest.X = g.take(s.X, token.LAND, token.LSS, token.GTR); rest.X == nil {
-				rest.Kind, rest.Body = StmtBlock, g.Cut(s.Body)
+				rest.Kind, rest.Body = StmtBlock, g.cut(s.Body)
 			}
 			return append(before, &rest)
 		case s.Kind == StmtIf && len(s.Else) == 0 && len(s.Body) == 1 && s.Body[0].Kind == StmtReturn:
 			if rest.X = g.take(s.X, token.LOR, token.GEQ, token.LEQ); rest.X == nil {
-				return append(before, g.Cut(list[i+1:])...)
+				return append(before, g.cut(list[i+1:])...)
 			}
 			return append(append(before, &rest), list[i+1:]...)
 		case s.Kind == StmtLoop && last && g.stride(s):
-			return append(before, &Stmt{Kind: StmtBlock, Pos: s.Pos, Body: g.Cut(s.Body)})
+			return append(before, &Stmt{Kind: StmtBlock, Pos: s.Pos, Body: g.cut(s.Body)})
 		}
 		return list
 	}
@@ -91,21 +114,21 @@ func compared(e *Expr, tok, swapped token.Token) (x, y *Expr) {
 // stride takes loop s if it runs from Global(d) in steps of GlobalSize(d), or from Local(d) in
 // those of LocalSize(d), and one turn of it has nothing to do with the others.
 func (g *Edges) stride(s *Stmt) bool {
-	if s.X == nil || len(s.Post) != 1 || Aimed(s) || !g.Stretch && len(LocalsOf(g.Kernel.Body)) > 0 {
+	if s.X == nil || len(s.Post) != 1 || Aimed(s) || !g.stretch && len(LocalsOf(g.kernel.Body)) > 0 {
 		return false
 	}
 	v, step := Assigned(s.Post[0]), s.Post[0].Y
-	if v == nil || g.Splitter.assigns[v] != 1 || step.Op != OpBinary || step.Token != token.ADD ||
+	if v == nil || v.assigns != 1 || step.Op != OpBinary || step.Token != token.ADD ||
 		step.X.Op != OpVar || step.X.Var != v {
 		return false
 	}
-	start, step := g.value(g.Values[v]), g.value(step.Y)
+	start, step := g.value(g.values[v]), g.value(step.Y)
 	x, end := compared(s.X, token.LSS, token.GTR)
 	if start == nil || start.Op != OpItem || x == nil || x.Op != OpVar || x.Var != v {
 		return false
 	}
 	d, global := start.N, start.Name == "Global" && isItem(step, "GlobalSize", start.N)
-	if !global && !(g.Stretch && start.Name == "Local" && g.groupSize(step, d)) {
+	if !global && !(g.stretch && start.Name == "Local" && g.groupSize(step, d)) {
 		return false
 	}
 	if end = g.shared(end); end == nil || len(g.Ends[d]) > 0 || g.Wide[d] != nil || !g.alone(s.Body, v, d) {
@@ -125,9 +148,9 @@ func isItem(e *Expr, name string, d int) bool {
 
 // groupSize tells whether e is LocalSize(d).
 func (g *Edges) groupSize(e *Expr, d int) bool {
-	if e != nil && e.Op == OpConst && e.Type.Integer() && g.Kernel.Group[d] > 0 {
+	if e != nil && e.Op == OpConst && e.Type.Integer() && g.kernel.Group[d] > 0 {
 		n, exact := constant.Int64Val(constant.ToInt(e.Value))
-		return exact && n == int64(g.Kernel.Group[d])
+		return exact && n == int64(g.kernel.Group[d])
 	}
 	return isItem(e, "LocalSize", d)
 }
@@ -135,12 +158,7 @@ func (g *Edges) groupSize(e *Expr, d int) bool {
 // alone tells whether a turn of a loop leaves the work-item's variables as they were, does not
 // return, and knows its place in dimension d from v alone.
 func (g *Edges) alone(body []*Stmt, v *Variable, d int) bool {
-	ok, own := true, map[*Variable]bool{}
-	Walk(body, func(s *Stmt) {
-		if s.Kind == StmtDecl {
-			own[s.Var] = true
-		}
-	})
+	ok, own := true, DeclaredIn(body)
 	change := func(v *Variable) { ok = ok && (v == nil || v.Local || own[v]) }
 	Walk(body, func(s *Stmt) {
 		switch s.Kind {
@@ -166,17 +184,16 @@ func (g *Edges) alone(body []*Stmt, v *Variable, d int) bool {
 
 // knows tells whether e is the place of the work-item in dimension d, or a variable made of it.
 func (g *Edges) knows(e *Expr, d int) bool {
-	found := e.Op == OpItem && e.N == d && (e.Name == "Global" || e.Name == "Local")
 	if e.Op == OpVar {
-		g.Values[e.Var].Walk(func(e *Expr) { found = found || g.knows(e, d) })
+		return g.values[e.Var].Any(func(e *Expr) bool { return g.knows(e, d) })
 	}
-	return found
+	return e.Op == OpItem && e.N == d && (e.Name == "Global" || e.Name == "Local")
 }
 
 // value is e, or what a variable stands for that never changes.
 func (g *Edges) value(e *Expr) *Expr {
-	for e != nil && e.Op == OpVar && g.Values[e.Var] != nil && g.Splitter.assigns[e.Var] == 0 {
-		e = g.Values[e.Var]
+	for e != nil && e.Op == OpVar && g.values[e.Var] != nil && e.Var.assigns == 0 {
+		e = g.values[e.Var]
 	}
 	return e
 }
@@ -188,7 +205,7 @@ func (g *Edges) shared(e *Expr) *Expr {
 	case OpConst:
 		return e
 	case OpVar:
-		if slices.Contains(g.Kernel.Params, e.Var) && g.Splitter.assigns[e.Var] == 0 {
+		if slices.Contains(g.kernel.Params, e.Var) && e.Var.assigns == 0 {
 			return e
 		}
 	case OpItem:
@@ -213,13 +230,11 @@ func (g *Edges) shared(e *Expr) *Expr {
 
 // plain tells whether e cannot panic and has no effect.
 func plain(e *Expr) bool {
-	ok := true
-	e.Walk(func(e *Expr) {
+	return !e.Any(func(e *Expr) bool {
 		switch e.Op {
 		case OpConst, OpZero, OpVar, OpBinary, OpUnary, OpConvert, OpField, OpLen, OpItem:
-		default:
-			ok = false
+			return false
 		}
+		return true
 	})
-	return ok
 }

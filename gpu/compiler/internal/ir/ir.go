@@ -1,9 +1,7 @@
 // Package ir is the tree between Go's syntax and the texts that are printed: typed, with all names
 // resolved, calls of functions with side effects in statements of their own, and no statement that
-// only one of the languages has. It has the passes that every printer needs, too: uniform.go finds
-// barriers that not all work-items reach, split.go cuts kernels at barriers for the cpu device,
-// edge.go runs loops to where indices stay within bounds, writes.go finds the slices that a kernel
-// only reads.
+// only one of the languages has. It has the passes that several printers need, too: passes.go lists
+// all that happens to a kernel.
 package ir
 
 import (
@@ -51,7 +49,7 @@ type Expr struct {
 	Value   constant.Value
 	Var     *Variable
 	Fn      *Function
-	Within  bool // an opIndex whose y is within the bounds if the opWithin in it are
+	Within  bool // an OpIndex whose y is within the bounds if the OpWithin in it are
 	Nested  int  // depth, once it was asked for
 }
 
@@ -87,17 +85,27 @@ func (e *Expr) Walk(f func(*Expr)) {
 	e.Children(func(x *Expr) { x.Walk(f) })
 }
 
+// Any tells whether f holds for e or an expression in it.
+func (e *Expr) Any(f func(*Expr) bool) bool {
+	found := false
+	e.Walk(func(e *Expr) { found = found || f(e) })
+	return found
+}
+
 // MayFail tells whether e has an index or a bound that may be out of range, or may divide by 0.
-func (e *Expr) MayFail() (may bool) {
-	e.Walk(func(e *Expr) {
+func (e *Expr) MayFail() bool {
+	return e.Any(func(e *Expr) bool {
 		switch e.Op {
 		case OpIndex, OpSlice, OpWithin, OpCall:
-			may = true
-		case OpBuiltin:
-			may = may || e.Name == "div" || e.Name == "rem"
+			return true
 		}
+		return e.Op == OpBuiltin && (e.Name == "div" || e.Name == "rem")
 	})
-	return may
+}
+
+// Mentions tells whether v is in e.
+func (e *Expr) Mentions(v *Variable) bool {
+	return e.Any(func(e *Expr) bool { return e.Op == OpVar && e.Var == v })
 }
 
 // Variables calls f for the variables that e mentions, at each place.
@@ -128,10 +136,13 @@ type Variable struct {
 	Type  *Type
 	Local bool // memory that the group shares
 	Table *Table
-	// for kernels with barriers, which run as several loops over work-items
-	varying bool
+	// of a kernel, as passes find it
+	varying bool         // it may differ between the work-items of a group
 	fields  map[int]bool // of a struct: those that vary where not all of it does
+	assigns int          // assignments beside the declaration
+	loop    int          // over work-items, the only one that uses it; several: -1
 	Array   bool         // one for each work-item
+	Again   *Expr        // what each loop over work-items computes it of anew, so that it is no array; else nil
 	// of a kernel's parameter that is a struct or an array
 	Leaves []Leaf
 	// of a kernel's parameter that is a slice or a matrix: nothing writes its elements
@@ -161,11 +172,11 @@ const (
 	StmtCall                     // dst = x, a call with several results or none
 	StmtIf                       // x, body, els
 	StmtLoop                     // while x (nil: for ever), body, then post
-	StmtBlock                    // body, which stmtBreak can leave
+	StmtBlock                    // body, which StmtBreak can leave
 	StmtBreak                    // out of target, a loop or block
 	StmtContinue                 // to the end of target's body
 	StmtReturn                   // args
-	StmtBarrier                  // v, unless it is nil, becomes what the group agrees on of x: see meeting
+	StmtBarrier                  // v, unless it is nil, becomes what the group agrees on of x: see Meeting
 )
 
 // A Stmt is a statement; Kind says which of its fields count.
@@ -178,7 +189,7 @@ type Stmt struct {
 	Args             []*Expr
 	Body, Else, Post []*Stmt
 	Target           *Stmt
-	Meeting          *Meeting // of a stmtBarrier with a result
+	Meeting          *Meeting // of a StmtBarrier with a result
 	// what passes find out
 	diverged token.Pos // where work-items may have gone different ways before
 	Meets    bool      // behind it no work-item has gone another way
@@ -217,6 +228,20 @@ func Walk(list []*Stmt, f func(*Stmt)) {
 	}
 }
 
+// Any tells whether f holds for a statement of list.
+func Any(list []*Stmt, f func(*Stmt) bool) bool {
+	found := false
+	Walk(list, func(s *Stmt) { found = found || f(s) })
+	return found
+}
+
+// AnyExpr tells whether f holds for an expression in the statements of list.
+func AnyExpr(list []*Stmt, f func(*Expr) bool) bool {
+	found := false
+	WalkExprs(list, func(e *Expr) { found = found || f(e) })
+	return found
+}
+
 // Variables calls f for the variables that list declares or mentions, at each place.
 func Variables(list []*Stmt, f func(*Variable)) {
 	Walk(list, func(s *Stmt) {
@@ -250,9 +275,8 @@ type Function struct {
 
 // UsesFloat64 tells whether f, or what it calls, computes with float64.
 func (f *Function) UsesFloat64() bool {
-	found := slices.ContainsFunc(f.Calls, (*Function).UsesFloat64)
-	WalkExprs(f.Body, func(x *Expr) { found = found || x.Type != nil && x.Type.Kind == KindFloat64 })
-	return found
+	return slices.ContainsFunc(f.Calls, (*Function).UsesFloat64) ||
+		AnyExpr(f.Body, func(x *Expr) bool { return x.Type != nil && x.Type.Kind == KindFloat64 })
 }
 
 // NewVar is a variable of f whose name no other has.
@@ -268,9 +292,11 @@ func (f *Function) NewVar(name string, t *Type) *Variable {
 // A Kernel is a kernel for one list of types.
 type Kernel struct {
 	*Function
-	Instance string // "Float32"
-	Entry    string // in C
-	Group    [3]int // the only group size; zero if any will do
+	Types    []types.Type // the list; empty for a kernel that is not generic
+	Env      Env          // what its type parameters stand for
+	Instance string       // "Float32"
+	Entry    string       // in C
+	Group    [3]int       // the only group size; zero if any will do
 	Barriers bool
 	Params   []*Variable
 }

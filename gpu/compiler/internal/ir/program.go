@@ -14,8 +14,9 @@ type Program struct {
 	Files       *token.FileSet
 	Types       *TypeTable
 	Problems    []Problem
-	Dir, Module string                           // of the package; module is "" where there is none
-	Written     map[*Function]map[*Variable]bool // parameters that functions write through
+	Dir, Module string // of the package; module is "" where there is none
+
+	written map[*Function]map[*Variable]bool // parameters that functions write through
 }
 
 // A Problem is something that keeps a kernel from being compiled.

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // Questions about the tree that several passes and printers ask.
@@ -49,6 +50,9 @@ func (e *Expr) Place() bool {
 	return false
 }
 
+// Atomic tells whether e is an atomic operation.
+func (e *Expr) Atomic() bool { return e.Op == OpBuiltin && strings.HasPrefix(e.Name, "Atomic") }
+
 // VarExpr is what v holds.
 func VarExpr(v *Variable, pos token.Pos) *Expr {
 	return &Expr{Op: OpVar, Type: v.Type, Var: v, Pos: pos}
@@ -73,6 +77,28 @@ func Not(x *Expr) *Expr {
 		return x.X
 	}
 	return &Expr{Op: OpUnary, Type: x.Type, Pos: x.Pos, Token: token.NOT, X: x}
+}
+
+// Decide is how x && y or x || y, as tok says, is put into v, which holds x, where y needs the
+// statements before: they run only where x leaves it open.
+func Decide(tok token.Token, v, y *Expr, before []*Stmt) *Stmt {
+	open := v
+	if tok == token.LOR {
+		open = Not(v)
+	}
+	set := &Stmt{Kind: StmtAssign, Pos: v.Pos, X: v, Y: y}
+	return &Stmt{Kind: StmtIf, Pos: v.Pos, X: open, Body: append(before, set)}
+}
+
+// Until is the beginning of a turn of loop s whose condition x needs the statements before: a break
+// takes the place of the condition.
+func (s *Stmt) Until(x *Expr, before []*Stmt) []*Stmt {
+	if len(before) == 0 {
+		s.X = x
+		return nil
+	}
+	exit := &Stmt{Kind: StmtBreak, Pos: x.Pos, Target: s}
+	return append(before, &Stmt{Kind: StmtIf, Pos: x.Pos, X: Not(x), Body: []*Stmt{exit}})
 }
 
 // TrimExit leaves out a break at the end of a block.
@@ -112,16 +138,31 @@ func FieldName(t *Type, i int) string {
 
 // Targeted tells whether a break leaves s.
 func Targeted(s *Stmt) bool {
-	found := false
-	Walk(s.Body, func(x *Stmt) { found = found || x.Kind == StmtBreak && x.Target == s && (x.Lifted || !s.Lifted) })
-	return found
+	return Any(s.Body, func(x *Stmt) bool {
+		return x.Kind == StmtBreak && x.Target == s && (x.Lifted || !s.Lifted)
+	})
 }
 
 // Aimed tells whether a jump of any kind names loop s.
 func Aimed(s *Stmt) bool {
-	found := false
-	Walk(s.Body, func(x *Stmt) { found = found || (x.Kind == StmtBreak || x.Kind == StmtContinue) && x.Target == s })
-	return found
+	return Any(s.Body, func(x *Stmt) bool { return (x.Kind == StmtBreak || x.Kind == StmtContinue) && x.Target == s })
+}
+
+// Inside is s and all statements in it.
+func Inside(s *Stmt) (list []*Stmt) {
+	Walk([]*Stmt{s}, func(x *Stmt) { list = append(list, x) })
+	return list
+}
+
+// DeclaredIn is the variables that list declares.
+func DeclaredIn(list []*Stmt) map[*Variable]bool {
+	own := map[*Variable]bool{}
+	Walk(list, func(s *Stmt) {
+		if s.Kind == StmtDecl {
+			own[s.Var] = true
+		}
+	})
+	return own
 }
 
 // Addressed calls f for the variables whose address list takes, at each place.
@@ -135,14 +176,10 @@ func Addressed(list []*Stmt, f func(*Variable)) {
 	})
 }
 
-// ReadsOf is the variables whose values list uses, beside those in the declarations that are
-// skipped.
-func ReadsOf(list []*Stmt, skip map[*Variable]*Expr) map[*Variable]bool {
+// ReadsOf is the variables whose values list uses.
+func ReadsOf(list []*Stmt) map[*Variable]bool {
 	m := map[*Variable]bool{}
 	Walk(list, func(s *Stmt) {
-		if s.Kind == StmtDecl && skip[s.Var] != nil {
-			return
-		}
 		s.Exprs(func(e *Expr) {
 			if s.Kind != StmtAssign || e != s.X || e.Op != OpVar {
 				e.Variables(func(v *Variable) { m[v] = true })
@@ -152,11 +189,14 @@ func ReadsOf(list []*Stmt, skip map[*Variable]*Expr) map[*Variable]bool {
 	return m
 }
 
+// HoldsBarrier tells whether a barrier is in list.
+func HoldsBarrier(list []*Stmt) bool {
+	return Any(list, func(s *Stmt) bool { return s.Kind == StmtBarrier })
+}
+
 // UsesItem tells whether list has a method of the item in dimension d.
 func UsesItem(list []*Stmt, name string, d int) bool {
-	found := false
-	WalkExprs(list, func(e *Expr) { found = found || e.Op == OpItem && e.Name == name && e.N == d })
-	return found
+	return AnyExpr(list, func(e *Expr) bool { return e.Op == OpItem && e.Name == name && e.N == d })
 }
 
 // Item is what the cpu device calls the place of a work-item, e: g is its group, n the sizes of a

@@ -11,44 +11,26 @@ import (
 // conditions are uniform. A variable that several loops use is one element for each work-item,
 // unless it is computed anew in each, or all its assignments are lifted.
 
-// A Splitter decides how a kernel is split.
-type Splitter struct {
-	p       *Program
-	Kernel  *Kernel
-	assigns map[*Variable]int   // assignments beside the declaration
-	decls   map[*Variable]*Stmt // of variables
-	loop    int                 // number of the present loop over work-items
-	loops   map[*Variable]int   // those that use variables: -1 for several
-	Again   map[*Variable]*Expr // variables that each loop computes anew
+// A splitter decides how a kernel is split.
+type splitter struct {
+	p     *Program
+	k     *Kernel
+	decls map[*Variable]*Stmt // of variables
+	loop  int                 // number of the present loop over work-items
 }
 
 // Split decides how k is split, and marks its statements and variables with it.
-func (p *Program) Split(k *Kernel) *Splitter {
-	sp := &Splitter{
-		p: p, Kernel: k, assigns: map[*Variable]int{}, decls: map[*Variable]*Stmt{},
-		loops: map[*Variable]int{}, Again: map[*Variable]*Expr{},
+func (p *Program) Split(k *Kernel) {
+	countAssigns(k)
+	if !k.Barriers {
+		return
 	}
+	sp := &splitter{p: p, k: k, decls: map[*Variable]*Stmt{}}
 	Walk(k.Body, func(s *Stmt) {
-		switch s.Kind {
-		case StmtDecl, StmtBarrier:
+		if s.Kind == StmtDecl || s.Kind == StmtBarrier {
 			sp.decls[s.Var] = s
-			if s.Var != nil {
-				s.Var.Array = false // another split of these statements may have found it so
-			}
-		case StmtAssign:
-			if v := RootVariable(s.X); v != nil {
-				sp.assigns[v]++
-			}
-		case StmtCall:
-			for _, v := range s.Dst {
-				sp.assigns[v]++
-			}
 		}
 	})
-	Addressed(k.Body, func(v *Variable) { sp.assigns[v]++ })
-	if !k.Barriers {
-		return sp
-	}
 	sp.lift(k.Body)
 	sp.promote(k.Body)
 	for changed := true; changed; { // a variable of the group depends on such alone
@@ -66,7 +48,26 @@ func (p *Program) Split(k *Kernel) *Splitter {
 	}
 	sp.number(k.Body, []Escape{{}})
 	sp.recompute()
-	return sp
+}
+
+// countAssigns counts how often k assigns its variables, and forgets what another split found.
+func countAssigns(k *Kernel) {
+	Walk(k.Body, func(s *Stmt) {
+		if (s.Kind == StmtDecl || s.Kind == StmtBarrier) && s.Var != nil {
+			s.Var.assigns, s.Var.loop, s.Var.Array, s.Var.Again = 0, 0, false, nil
+		}
+	})
+	Walk(k.Body, func(s *Stmt) {
+		if s.Kind == StmtAssign {
+			if v := RootVariable(s.X); v != nil {
+				v.assigns++
+			}
+		}
+		for _, v := range s.Dst {
+			v.assigns++
+		}
+	})
+	Addressed(k.Body, func(v *Variable) { v.assigns++ })
 }
 
 // Assigned is the variable that s declares or assigns as a whole.
@@ -82,7 +83,7 @@ func Assigned(s *Stmt) *Variable {
 
 // lift marks the statements that hold a barrier, or a jump of the whole group to the end of one
 // that does or of the kernel. It tells whether there are any.
-func (sp *Splitter) lift(list []*Stmt) bool {
+func (sp *splitter) lift(list []*Stmt) bool {
 	found := false
 	for _, s := range list {
 		inner := sp.lift(s.Body)
@@ -104,9 +105,7 @@ func (sp *Splitter) lift(list []*Stmt) bool {
 
 // leaves tells whether s holds a barrier, or a lifted jump out of it.
 func leaves(s *Stmt) bool {
-	out := false
-	inside := []*Stmt{s}
-	Walk(slices.Concat(s.Body, s.Else, s.Post), func(x *Stmt) { inside = append(inside, x) })
+	out, inside := false, Inside(s)
 	for _, x := range inside {
 		switch x.Kind {
 		case StmtBarrier:
@@ -122,7 +121,7 @@ func leaves(s *Stmt) bool {
 
 // promote lifts the declarations of uniform variables whose only assignments are the posts of
 // lifted loops, and these.
-func (sp *Splitter) promote(list []*Stmt) {
+func (sp *splitter) promote(list []*Stmt) {
 	posts := map[*Variable]int{}
 	Walk(list, func(s *Stmt) {
 		if s.Kind == StmtLoop && s.Lifted {
@@ -134,7 +133,7 @@ func (sp *Splitter) promote(list []*Stmt) {
 		}
 	})
 	promoted := func(v *Variable) bool {
-		return v != nil && !v.varying && !v.Local && v.Type.Scalar() && sp.assigns[v] == posts[v]
+		return v != nil && !v.varying && !v.Local && v.Type.Scalar() && v.assigns == posts[v]
 	}
 	var visit func(list []*Stmt)
 	visit = func(list []*Stmt) {
@@ -153,30 +152,29 @@ func (sp *Splitter) promote(list []*Stmt) {
 }
 
 // groupValue tells whether the value that s assigns is known to the group as a whole.
-func (sp *Splitter) groupValue(s *Stmt) bool {
+func (sp *splitter) groupValue(s *Stmt) bool {
 	e := s.Y
 	if s.Kind == StmtDecl {
 		e = s.X
 	}
-	ok := true
-	e.Walk(func(e *Expr) {
+	return !e.Any(func(e *Expr) bool {
 		switch e.Op {
 		case OpVar:
-			ok = ok && e.Var.Table == nil && !e.Var.Local && (slices.Contains(sp.Kernel.Params, e.Var) &&
-				sp.assigns[e.Var] == 0 || sp.isGroup(e.Var))
+			param := slices.Contains(sp.k.Params, e.Var) && e.Var.assigns == 0
+			return e.Var.Table != nil || e.Var.Local || !param && !sp.isGroup(e.Var)
 		case OpIndex, OpDeref, OpCall, OpAddr:
-			ok = false
+			return true
 		}
+		return false
 	})
-	return ok
 }
 
 // isGroup tells whether v is one variable for the group.
-func (sp *Splitter) isGroup(v *Variable) bool { d := sp.decls[v]; return d != nil && d.Lifted }
+func (sp *splitter) isGroup(v *Variable) bool { d := sp.decls[v]; return d != nil && d.Lifted }
 
 // number notes which loops over work-items use each variable. tail is the jumps that lead to what
 // comes behind the end of the list.
-func (sp *Splitter) number(list []*Stmt, tail []Escape) {
+func (sp *splitter) number(list []*Stmt, tail []Escape) {
 	for i := 0; i < len(list); i++ {
 		s := list[i]
 		rest := tail
@@ -211,7 +209,7 @@ func (sp *Splitter) number(list []*Stmt, tail []Escape) {
 }
 
 // checkJumps refuses a jump of some work-items past statements that run for the whole group.
-func (sp *Splitter) checkJumps(s *Stmt, rest []*Stmt, tail []Escape) {
+func (sp *splitter) checkJumps(s *Stmt, rest []*Stmt, tail []Escape) {
 	last := !slices.ContainsFunc(rest, func(s *Stmt) bool { return s.Lifted })
 	Walk([]*Stmt{s}, func(x *Stmt) {
 		e := Escape{x.Target, x.Kind == StmtContinue}
@@ -223,25 +221,25 @@ func (sp *Splitter) checkJumps(s *Stmt, rest []*Stmt, tail []Escape) {
 	})
 }
 
-func (sp *Splitter) use(list []*Stmt, loop int) {
+func (sp *splitter) use(list []*Stmt, loop int) {
 	Variables(list, func(v *Variable) { sp.touch(v, loop) })
 }
 
-func (sp *Splitter) useExpr(e *Expr, loop int) { e.Variables(func(v *Variable) { sp.touch(v, loop) }) }
+func (sp *splitter) useExpr(e *Expr, loop int) { e.Variables(func(v *Variable) { sp.touch(v, loop) }) }
 
-func (sp *Splitter) touch(v *Variable, loop int) {
-	switch old := sp.loops[v]; {
-	case v.Local || v.Table != nil || slices.Contains(sp.Kernel.Params, v) || sp.isGroup(v):
-	case old == 0:
-		sp.loops[v] = loop
-	case old != loop:
-		sp.loops[v] = -1
+func (sp *splitter) touch(v *Variable, loop int) {
+	switch {
+	case v.Local || v.Table != nil || slices.Contains(sp.k.Params, v) || sp.isGroup(v):
+	case v.loop == 0:
+		v.loop = loop
+	case v.loop != loop:
+		v.loop = -1
 	}
-	v.Array = sp.loops[v] == -1
+	v.Array = v.loop == -1
 }
 
 // recompute finds the variables that are cheaper computed in each loop than kept.
-func (sp *Splitter) recompute() {
+func (sp *splitter) recompute() {
 	var cheap func(e *Expr, depth int) bool
 	cheap = func(e *Expr, depth int) bool {
 		ok := depth < 4
@@ -251,7 +249,7 @@ func (sp *Splitter) recompute() {
 		case OpConst, OpItem, OpBinary, OpConvert, OpLen, OpField:
 			ok = ok && (e.Op != OpBinary || e.Token != token.QUO && e.Token != token.REM)
 		case OpVar:
-			ok = ok && (slices.Contains(sp.Kernel.Params, e.Var) && sp.assigns[e.Var] == 0 || sp.Again[e.Var] != nil)
+			ok = ok && (slices.Contains(sp.k.Params, e.Var) && e.Var.assigns == 0 || e.Var.Again != nil)
 		default:
 			ok = false
 		}
@@ -260,10 +258,10 @@ func (sp *Splitter) recompute() {
 	}
 	for changed := true; changed; {
 		changed = false
-		Walk(sp.Kernel.Body, func(s *Stmt) {
-			if s.Kind == StmtDecl && s.Var.Array && s.X != nil && sp.assigns[s.Var] == 0 && sp.Again[s.Var] == nil &&
+		Walk(sp.k.Body, func(s *Stmt) {
+			if s.Kind == StmtDecl && s.Var.Array && s.X != nil && s.Var.assigns == 0 &&
 				(s.Var.Type.Scalar() || s.X.Op == OpSlice) && cheap(s.X, 0) {
-				sp.Again[s.Var], s.Var.Array, changed = s.X, false, true
+				s.Var.Again, s.Var.Array, changed = s.X, false, true
 			}
 		})
 	}
@@ -286,32 +284,27 @@ func Stretches(list []*Stmt, items func([]*Stmt), lifted func(*Stmt)) {
 	}
 }
 
-// Recomputed is the declarations of variables of a kernel that a loop over work-items computes anew
-// for list, in their order.
-func Recomputed(body, list []*Stmt, sp *Splitter) (decls []*Stmt) {
-	if sp == nil || len(sp.Again) == 0 {
-		return nil
-	}
-	need := ReadsOf(list, sp.Again)
+// Recomputed is the declarations of variables of k that a loop over work-items computes anew for
+// list, in their order.
+func (k *Kernel) Recomputed(list []*Stmt) (decls []*Stmt) {
+	need := map[*Variable]bool{}
+	Walk(list, func(s *Stmt) {
+		if s.Kind != StmtDecl || s.Var.Again == nil {
+			s.Exprs(func(e *Expr) { e.Variables(func(v *Variable) { need[v] = true }) })
+		}
+	})
 	var order []*Stmt
-	Walk(body, func(s *Stmt) {
-		if s.Kind == StmtDecl && sp.Again[s.Var] != nil {
+	Walk(k.Body, func(s *Stmt) {
+		if s.Kind == StmtDecl && s.Var.Again != nil {
 			order = append(order, s)
 		}
 	})
 	for _, s := range slices.Backward(order) {
 		if need[s.Var] {
-			sp.Again[s.Var].Walk(func(e *Expr) {
-				if e.Op == OpVar {
-					need[e.Var] = true
-				}
-			})
-		}
-	}
-	for _, s := range order {
-		if need[s.Var] {
+			s.Var.Again.Variables(func(v *Variable) { need[v] = true })
 			decls = append(decls, s)
 		}
 	}
+	slices.Reverse(decls)
 	return decls
 }

@@ -18,9 +18,10 @@ type Escape struct {
 	Next   bool
 }
 
-// Analyse marks the variables of k that vary, and reports barriers that not all work-items reach.
-func (p *Program) Analyse(k *Kernel) {
-	Walk(k.Body, func(s *Stmt) { k.Barriers = k.Barriers || s.Kind == StmtBarrier })
+// FindVarying marks the variables of k that vary, and reports barriers that not all work-items
+// reach.
+func (p *Program) FindVarying(k *Kernel) {
+	k.Barriers = HoldsBarrier(k.Body)
 	Addressed(k.Body, func(v *Variable) { v.varying = true }) // who has the address may write it
 	u := &uniformity{p: p}
 	for u.changed = true; u.changed; {
@@ -188,10 +189,9 @@ func varies(e *Expr) bool {
 		if e.Fn.Effects || e.Fn.Memory {
 			return true
 		}
-	case OpBuiltin:
-		if e.Name[0] == 'A' { // atomic
-			return true
-		}
+	}
+	if e.Atomic() {
+		return true
 	}
 	found := false
 	e.Children(func(x *Expr) { found = found || varies(x) })

@@ -1,7 +1,5 @@
 package ir
 
-import "strings"
-
 // A kernel whose slice is only read need not write it back to the host. What may be written is
 // found by following slices and pointers from the parameters, through variables and functions.
 
@@ -14,9 +12,17 @@ type writes struct {
 	changed bool
 }
 
-// WritesOf is the parameters that fn, with what it calls, may write through.
-func (p *Program) WritesOf(fn *Function, params []*Variable) map[*Variable]bool {
-	if w := p.Written[fn]; w != nil {
+// findReadOnly marks the parameters of k whose elements nothing writes.
+func (p *Program) findReadOnly(k *Kernel) {
+	written := p.writesOf(k.Function, k.Params)
+	for _, v := range k.Params {
+		v.ReadOnly = v.Type.HasReference() && !written[v]
+	}
+}
+
+// writesOf is the parameters that fn, with what it calls, may write through.
+func (p *Program) writesOf(fn *Function, params []*Variable) map[*Variable]bool {
+	if w := p.written[fn]; w != nil {
 		return w
 	}
 	w := &writes{p: p, roots: map[*Variable]map[*Variable]bool{}, written: map[*Variable]bool{}}
@@ -27,7 +33,10 @@ func (p *Program) WritesOf(fn *Function, params []*Variable) map[*Variable]bool 
 		w.changed = false
 		Walk(fn.Body, w.stmt)
 	}
-	p.Written[fn] = w.written
+	if p.written == nil {
+		p.written = map[*Function]map[*Variable]bool{}
+	}
+	p.written[fn] = w.written
 	return w.written
 }
 
@@ -51,11 +60,12 @@ func (w *writes) stmt(s *Stmt) {
 	}
 	s.WalkExprs(func(e *Expr) {
 		switch {
-		case e.Op == OpBuiltin && strings.HasPrefix(e.Name, "Atomic"):
+		case e.Atomic():
 			w.write(e.Args[0])
 		case e.Op == OpCall:
+			written := w.p.writesOf(e.Fn, e.Fn.Params)
 			for i, p := range e.Fn.Params {
-				if w.p.WritesOf(e.Fn, e.Fn.Params)[p] {
+				if written[p] {
 					w.write(e.Args[i])
 				}
 			}

@@ -92,6 +92,14 @@ func (p *lanePrinter) varied(v laneValue) string {
 	return v.c
 }
 
+// as is v of shape s: of one that differs between lanes a value for each.
+func (p *lanePrinter) as(v laneValue, s shape) string {
+	if s == varying {
+		return p.varied(v)
+	}
+	return v.c
+}
+
 // scalar is e, which is the same for all lanes.
 func (p *lanePrinter) scalar(e *ir.Expr) string {
 	v := p.expr(e)
@@ -138,25 +146,19 @@ func (p *lanePrinter) declare(s *ir.Stmt) {
 	if v.Array {
 		defer func() { p.version++ }()
 	}
+	zero := s.X == nil || s.X.Op == ir.OpZero
 	value := "{0}"
+	if !zero {
+		value = p.as(p.expr(s.X), p.a.vars[v])
+	}
 	switch {
-	case s.X == nil || s.X.Op == ir.OpZero:
-		if v.Array {
-			p.Line("%s = (%s){0};", name, p.shaped(v))
-			return
-		}
+	case !v.Array:
+		p.Line("%s %s = %s;", p.shaped(v), name, value)
+	case zero:
+		p.Line("%s = (%s){0};", name, p.shaped(v))
 	default:
-		x := p.expr(s.X)
-		value = x.c
-		if p.a.vars[v] == varying {
-			value = p.varied(x)
-		}
-	}
-	if v.Array {
 		p.Line("%s = %s;", name, value)
-		return
 	}
-	p.Line("%s %s = %s;", p.shaped(v), name, value)
 }
 
 func (p *lanePrinter) assign(s *ir.Stmt) {
@@ -360,11 +362,7 @@ func (p *lanePrinter) convert(e *ir.Expr, s shape) string {
 
 // rounding is sqrt and such of x.
 func (p *lanePrinter) rounding(name string, x laneValue, s shape) string {
-	c := x.c
-	if s == varying {
-		c = p.varied(x)
-	}
-	return fmt.Sprintf("__builtin_elementwise_%s(%s)", name, c)
+	return fmt.Sprintf("__builtin_elementwise_%s(%s)", name, p.as(x, s))
 }
 
 // make is a struct or array of values.
@@ -379,16 +377,12 @@ func (p *lanePrinter) make(e *ir.Expr, s shape) string {
 		if a == nil || a.Op == ir.OpZero {
 			continue
 		}
-		v := p.expr(a)
-		c := v.c
-		if s == varying {
-			c = p.varied(v)
-		}
+		value := p.as(p.expr(a), s)
 		part := fmt.Sprintf(".v[%d]", i)
 		if e.Type.Kind == ir.KindStruct {
 			part = "." + ir.FieldName(e.Type, i)
 		}
-		p.Line("%s%s = %s;", name, part, c)
+		p.Line("%s%s = %s;", name, part, value)
 	}
 	return name
 }
@@ -426,7 +420,7 @@ func (p *lanePrinter) cut(e *ir.Expr, s shape) string {
 }
 
 func (p *lanePrinter) builtin(e *ir.Expr, s shape) string {
-	if e.Name[0] == 'A' {
+	if e.Atomic() {
 		return p.atomic(e)
 	}
 	if len(e.Args) == 0 {
@@ -439,43 +433,39 @@ func (p *lanePrinter) builtin(e *ir.Expr, s shape) string {
 	t := e.Args[0].Type
 	p.Type(t)
 	p.Type(e.Type)
-	if s == varying {
-		return p.lanesBuiltin(e, args)
+	var list []string
+	for _, a := range args {
+		list = append(list, p.as(a, s))
 	}
-	list := args[0].c
-	for _, a := range args[1:] {
-		list += ", " + a.c
-	}
+	all := strings.Join(list, ", ")
 	switch e.Name {
 	case "fma":
-		return fmt.Sprintf("__builtin_elementwise_fma(%s)", list)
+		return fmt.Sprintf("__builtin_elementwise_fma(%s)", all)
 	case "sqrt", "abs", "floor", "ceil", "trunc":
 		return p.rounding(e.Name, args[0], s)
+	}
+	if s == varying {
+		return p.lanesBuiltin(e, args, list)
+	}
+	switch e.Name {
 	case "div", "rem": // by 0 it is 0, which the helper would fail for
 		y := p.temp(args[1]).c
 		return fmt.Sprintf("(%s == 0 ? (%s)0 : %s(LINE(%d) %s, %[1]s))", y, t.Name, p.Helper(e.Name+"_"+t.Name),
 			p.Place(e.Pos), args[0].c)
 	case "bits", "frombits":
-		return fmt.Sprintf("as_%s(%s)", e.Type.Dialect(), list)
+		return fmt.Sprintf("as_%s(%s)", e.Type.Dialect(), all)
 	}
-	return p.Helped(e.Name, t, list)
+	return p.Helped(e.Name, t, all)
 }
 
-func (p *lanePrinter) lanesBuiltin(e *ir.Expr, args []laneValue) string {
-	var list []string
-	for _, a := range args {
-		list = append(list, p.varied(a))
-	}
+// lanesBuiltin is a function of args, which are list for each lane.
+func (p *lanePrinter) lanesBuiltin(e *ir.Expr, args []laneValue, list []string) string {
 	all, t := strings.Join(list, ", "), e.Args[0].Type
 	switch e.Name {
-	case "fma":
-		return fmt.Sprintf("__builtin_elementwise_fma(%s)", all)
 	case "min":
 		return fmt.Sprintf("least(%s)", all)
 	case "max":
 		return fmt.Sprintf("most(%s)", all)
-	case "sqrt", "abs", "floor", "ceil", "trunc":
-		return p.rounding(e.Name, args[0], varying)
 	case "bits", "frombits":
 		return fmt.Sprintf("((%sv)%s)", e.Type.Name, all)
 	case "div", "rem":

@@ -1,17 +1,11 @@
 package lanes
 
 import (
-	"fmt"
 	"go/constant"
 	"go/token"
 
 	"github.com/tandem-gpu/tandem/gpu/compiler/internal/ir"
 )
-
-// Machine code for the cpu device runs a kernel in strips: W work-items that are neighbours in x,
-// as lanes of vectors (SPMD on SIMD; Pharr and Mark, ispc, 2012). For that the kernel becomes one
-// body without calls (here), in which each variable is uniform, linear or varying over a strip
-// (shape.go), and is printed as C with vectors (printer.go).
 
 // An inliner copies the body of a kernel, with the bodies of the functions in place of their calls,
 // and with logical operations whose right side may fail as conditions.
@@ -26,16 +20,8 @@ type inliner struct {
 	integer *ir.Type // Go's int
 }
 
-// noLanes is why a kernel has no native form.
-type noLanes struct{ why string }
-
-// Error is why.
-func (n noLanes) Error() string { return n.why }
-
-func refuseLanes(format string, args ...any) { panic(noLanes{fmt.Sprintf(format, args...)}) }
-
-// inlinedBody is the body of k without calls.
-func inlinedBody(k *ir.Kernel, types *ir.TypeTable) []*ir.Stmt {
+// inlined is k without calls.
+func inlined(k *ir.Kernel, types *ir.TypeTable) *ir.Kernel {
 	in := &inliner{
 		names: ir.Scope{}, stmts: map[*ir.Stmt]*ir.Stmt{}, vars: map[*ir.Variable]*ir.Variable{},
 		places: map[*ir.Variable]*ir.Expr{}, integer: types.Basic(ir.KindInt64),
@@ -43,7 +29,10 @@ func inlinedBody(k *ir.Kernel, types *ir.TypeTable) []*ir.Stmt {
 	for name := range k.Names {
 		in.names[name] = true
 	}
-	return in.list(k.Body)
+	n, f := *k, *k.Function
+	n.Function = &f
+	f.Body = in.list(k.Body)
+	return &n
 }
 
 // collect is the statements that f emits.
@@ -98,17 +87,10 @@ func (in *inliner) stmt(s *ir.Stmt) {
 }
 
 func (in *inliner) loop(s, n *ir.Stmt) {
-	var before []*ir.Stmt
+	var x *ir.Expr
+	before := in.collect(func() { x = in.expr(s.X) })
 	n.X = nil
-	if s.X != nil {
-		before = in.collect(func() { n.X = in.expr(s.X) })
-	}
-	if len(before) > 0 {
-		exit := &ir.Stmt{Kind: ir.StmtBreak, Pos: s.Pos, Target: n}
-		before = append(before, &ir.Stmt{Kind: ir.StmtIf, Pos: s.Pos, X: ir.Not(n.X), Body: []*ir.Stmt{exit}})
-		n.X = nil
-	}
-	n.Body = append(before, in.list(s.Body)...)
+	n.Body = append(n.Until(x, before), in.list(s.Body)...)
 	n.Post = in.list(s.Post)
 	in.emit(n)
 }
@@ -275,29 +257,26 @@ func (in *inliner) logical(e *ir.Expr) *ir.Expr {
 	if len(before) == 0 && safe(c.Y) {
 		return &c
 	}
-	v := in.fresh("t", e.Type)
-	in.emit(&ir.Stmt{Kind: ir.StmtDecl, Pos: e.Pos, Var: v, X: c.X})
-	cond := ir.VarExpr(v, e.Pos)
-	if e.Token == token.LOR {
-		cond = ir.Not(cond)
-	}
-	set := &ir.Stmt{Kind: ir.StmtAssign, Pos: e.Pos, X: ir.VarExpr(v, e.Pos), Y: c.Y}
-	in.emit(&ir.Stmt{Kind: ir.StmtIf, Pos: e.Pos, X: cond, Body: append(before, set)})
-	return ir.VarExpr(v, e.Pos)
+	v := ir.VarExpr(in.fresh("t", e.Type), e.Pos)
+	in.emit(&ir.Stmt{Kind: ir.StmtDecl, Pos: e.Pos, Var: v.Var, X: c.X})
+	in.emit(ir.Decide(e.Token, v, c.Y, before))
+	return v
 }
 
 // safe tells whether e can be computed where Go does not.
 func safe(e *ir.Expr) bool {
-	ok := true
-	e.Walk(func(e *ir.Expr) {
-		switch e.Op {
-		case ir.OpIndex:
-			ok = ok && ir.InArray(e)
-		case ir.OpDeref, ir.OpSlice, ir.OpCall:
-			ok = false
-		case ir.OpBuiltin:
-			ok = ok && e.Name != "div" && e.Name != "rem" && e.Name[0] != 'A'
-		}
+	return !e.Any(func(e *ir.Expr) bool {
+		return e.Op == ir.OpIndex && !ir.InArray(e) || trouble(e)
 	})
-	return ok
+}
+
+// trouble tells whether e, apart from its operands, may fail or has an effect: not for its index.
+func trouble(e *ir.Expr) bool {
+	switch e.Op {
+	case ir.OpDeref, ir.OpSlice, ir.OpCall:
+		return true
+	case ir.OpBuiltin:
+		return e.Name == "div" || e.Name == "rem" || e.Atomic()
+	}
+	return false
 }

@@ -263,9 +263,6 @@ func (p *lanePrinter) gather(a access) string {
 		p.Line("if (%s) %s = load(&%s); else", a.near, name, a.first)
 	}
 	each := p.copyLane(a.t, name, a.lane(), true, a.lanes)
-	if a.inside != "" {
-		p.Line("if (%s) LANES { %s} else", a.inside, each)
-	}
 	p.Line("%s{ %s}", guard, each)
 	return name
 }

@@ -1,10 +1,6 @@
-// Package lanes prints kernels as C with vectors, for machine code of the cpu device: inline.go
-// puts functions in place of their calls, shape.go and rows.go find what differs between the
-// work-items of a strip and depends on its row, the others print strips.
 package lanes
 
 import (
-	_ "embed"
 	"fmt"
 	"go/token"
 	"maps"
@@ -16,18 +12,18 @@ import (
 )
 
 // A lanePrinter prints a kernel as C for clang: a strip of W work-items at a time. It takes types,
-// tables and the helpers of Go's meaning from cPrinter.
+// tables and the helpers of Go's meaning from ctext.Printer.
 //
 // mask is the C variable of the lanes that run the present statement, "" for all. A jump that some
 // lanes take notes them in a mask of its target; the statements behind it run for the others, as
 // long as there are any.
 type lanePrinter struct {
 	*ctext.Printer
-	k         *ir.Kernel
-	sp        *ir.Splitter
+	k         *ir.Kernel // without calls
 	a         *laneShaper
 	width     int
-	large     bool // it is printed once, for strips with a mask
+	maskType  string // the integer of masks
+	large     bool   // it is printed once, for strips with a mask
 	mask      string
 	gone      map[ir.Escape]string // masks of the lanes that have jumped
 	ends      map[ir.Escape]string // labels of targets, for jumps of all lanes
@@ -43,195 +39,9 @@ type lanePrinter struct {
 	rows      []int                 // those that are taken at once, counted from y
 	row       int                   // the present one of them
 	dependent map[*ir.Variable]bool // variables of which each row has its own
-	ends0     []string              // whole strips are below these
 	beyond    string                // how far away in memory the present strip goes on later; "" for unknown
 	seen      map[string]seenAccess
 	version   int // of variables and memory: how often something may have been assigned
-}
-
-//go:embed lanes.h
-var Header string
-
-// Text is kernel k as C, behind native.h. The error says why there is none. Go for the cpu
-// device must have been printed before.
-func Text(k *ir.Kernel, program *ir.Program) (text string, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			if no, ok := v.(noLanes); ok {
-				err = no
-				return
-			}
-			panic(v)
-		}
-	}()
-	own := *program
-	own.Problems = nil
-	f := *k.Function
-	f.Body = inlinedBody(k, program.Types)
-	n := *k
-	n.Function = &f
-	own.Analyse(&n)
-	sp := own.Split(&n)
-	if len(own.Problems) > 0 {
-		return "", noLanes{own.Problems[0].Text}
-	}
-	p := &lanePrinter{
-		Printer: ctext.NewPrinter(k, program),
-		k:       &n, sp: sp, gone: map[ir.Escape]string{}, ends: map[ir.Escape]string{}, aimed: map[string]bool{},
-		seen: map[string]seenAccess{},
-	}
-	if n.Group[1] > 1 { // the next tiles are beside this one
-		p.beyond = fmt.Sprint(2 * n.Group[0])
-	}
-	if size := ir.LocalSize(&n); size > maxLaneMemory {
-		return "", noLanes{fmt.Sprintf("%d bytes of local memory", size)}
-	}
-	return p.text(), nil
-}
-
-// maxLaneMemory is how many bytes of local memory machine code is given at most: each thread keeps
-// them.
-const maxLaneMemory = 1 << 20
-
-// largeKernel is how many operations make a kernel so large that it is printed once, not for whole
-// strips, edges and loops apart: a third of the code, at 0.9 to 1 of the speed. Groups that have
-// barriers are left out: their work-items loop over elements, which masks make half as fast.
-const largeKernel = 450
-
-// smallKernel is how many operations a kernel has at most that may run as Go for one of its loops.
-const smallKernel = 160
-
-func operations(list []*ir.Stmt) (n int) {
-	ir.WalkExprs(list, func(*ir.Expr) { n++ })
-	return n
-}
-
-// text is the whole of it.
-func (p *lanePrinter) text() string {
-	body, edge := p.k.Body, &ir.Edges{Kernel: p.k, Splitter: p.sp, Values: map[*ir.Variable]*ir.Expr{}}
-	if !p.k.Barriers {
-		body = edge.Cut(body)
-	}
-	p.a = shapesOf(body)
-	if !p.k.Barriers && operations(body) < smallKernel && p.walks(body) {
-		refuseLanes("a loop over elements of each work-item's own")
-	}
-	p.large = !p.k.Barriers && operations(body) > largeKernel
-	mask := ""
-	p.width, mask = p.lanes(body)
-	p.kernel(body, edge)
-	return fmt.Sprintf("#define W %d\n#define MASK %s\n%s%s%s", p.width, mask, Header, p.Decls, p.Out)
-}
-
-// walks tells whether body has a loop whose turns each work-item counts for itself, and which only
-// loads from two places or more in each, such as a row of a sparse matrix, or loads from three and
-// stores to one, such as a row of a table of its own. Lane by lane these take longer than one
-// work-item after the other: Go needs two thirds of the time, and a third where they store.
-func (p *lanePrinter) walks(body []*ir.Stmt) (found bool) {
-	ir.Walk(body, func(s *ir.Stmt) {
-		if s.Kind == ir.StmtLoop && s.X != nil && p.a.shape(s.X) == varying && len(s.Post) == 1 {
-			loads, stores := p.apart(s.Body)
-			found = found || loads > 2 && stores > 0 || loads > 1 && countsAlone(s)
-		}
-	})
-	return found
-}
-
-// apart is how many elements of slices list loads and stores at places that lie apart in a strip.
-func (p *lanePrinter) apart(list []*ir.Stmt) (loads, stores int) {
-	apart := func(e *ir.Expr) bool {
-		return e.Op == ir.OpIndex && e.X.Type.Kind == ir.KindSlice && p.a.shape(e.Y) == varying
-	}
-	ir.Walk(list, func(s *ir.Stmt) {
-		if s.Kind == ir.StmtAssign && apart(s.X) {
-			stores++
-			loads-- // which the walk of its place counts
-		}
-		s.WalkExprs(func(e *ir.Expr) {
-			if apart(e) {
-				loads++
-			}
-		})
-	})
-	return loads, stores
-}
-
-// countsAlone tells whether a loop counts to a number, and does nothing else to what it counts, nor
-// anything under a condition.
-func countsAlone(s *ir.Stmt) bool {
-	post := s.Post[0]
-	i := ir.Assigned(post)
-	counts := i != nil && post.Y.Op == ir.OpBinary && post.Y.X.Op == ir.OpVar && post.Y.X.Var == i &&
-		post.Y.Y.Op == ir.OpConst && s.X.Op == ir.OpBinary && s.X.X.Op == ir.OpVar && s.X.X.Var == i
-	ir.Walk(s.Body, func(s *ir.Stmt) {
-		v := ir.Assigned(s)
-		counts = counts && (s.Kind == ir.StmtBlock || v != nil && v != i)
-	})
-	return counts
-}
-
-// lanes is how many work-items make a strip, and the integer of masks: vectors of 16 float32 are
-// two or four registers, which hides latencies; a strip does not reach beyond a group. Functions of
-// float32 that compute in float64 have as many lanes: most of their conditions are on float32.
-func (p *lanePrinter) lanes(body []*ir.Stmt) (n int, mask string) {
-	var size [9]int // how many variables have values of so many bytes
-	single := false
-	for v, s := range p.a.vars {
-		if s == varying && v.Type.Number() && (v.Type.Float() || v.Type.Size < 8) {
-			size[v.Type.Size]++
-			single = single || v.Type.Kind == ir.KindFloat32
-		}
-	}
-	n, mask = 16, "i32"
-	if size[8] > 0 && !single {
-		n = 8
-		if size[4] < size[8] {
-			mask = "i64"
-		}
-	}
-	if p.streams(body) {
-		n *= 4
-	}
-	x := p.k.Group[0]
-	if x == 0 {
-		return n, mask
-	}
-	if x < 4 {
-		refuseLanes("groups of %d work-items in x", x)
-	}
-	for n > x {
-		n /= 2
-	}
-	for m := n; m >= 4; m /= 2 {
-		if x%m == 0 {
-			return m, mask
-		}
-	}
-	return n, mask
-}
-
-// streams tells whether the kernel's groups are wide, and their work is a loop in steps of the grid
-// that adds up what it loads: then more lanes at a time make up for the latency of the sum.
-func (p *lanePrinter) streams(body []*ir.Stmt) bool {
-	wide := p.k.Group[0] >= 64
-	for _, v := range ir.LocalsOf(body) {
-		wide = wide || v.Type.Kind == ir.KindArray && v.Type.Len >= 64
-	}
-	found, simple := false, true
-	ir.Walk(body, func(s *ir.Stmt) {
-		if s.Kind != ir.StmtLoop || s.X == nil || len(s.Post) != 1 || p.a.shape(s.X) == uniform {
-			return
-		}
-		found = found || ir.UsesItem(s.Post, "GlobalSize", 0)
-		ir.Walk(s.Body, func(s *ir.Stmt) {
-			simple = simple && (s.Kind == ir.StmtDecl || s.Kind == ir.StmtAssign || s.Kind == ir.StmtBlock)
-			s.WalkExprs(func(e *ir.Expr) {
-				index := e.Op == ir.OpIndex && p.a.shape(e.Y) == varying
-				simple = simple && !index && (e.Op != ir.OpBuiltin || e.Name[0] != 'A')
-			})
-		})
-	})
-	return wide && found && simple
 }
 
 func (p *lanePrinter) next(prefix string) string {
@@ -376,9 +186,6 @@ func (p *lanePrinter) all(body []*ir.Stmt, g *ir.Edges) {
 			end := p.next("end")
 			p.Line("const i64 %s = %s;", end, p.expr(e).c)
 			p.Line("if (e%d > %s) e%[1]d = %[2]s;", d, end)
-			if d == 0 {
-				p.ends0 = append(p.ends0, end)
-			}
 		}
 	}
 	p.Line("for (i64 i2 = %s; i2 < e2; i2++) {", begin[2])
@@ -393,7 +200,7 @@ func (p *lanePrinter) all(body []*ir.Stmt, g *ir.Edges) {
 func (p *lanePrinter) plane(list []*ir.Stmt, begin [3]string, end string) {
 	x, y := p.loops[0], p.loops[1]
 	p.Line("i64 %s = %s;", y, begin[1])
-	if dependent := rowsOf(ir.Recomputed(p.k.Body, list, p.sp), list, p.kept(list), p.a); dependent != nil && !p.large {
+	if dependent := rowsOf(p.k.Recomputed(list), list, p.kept(list), p.a); dependent != nil && !p.large {
 		const n = rowsAtOnce
 		p.Line("for (; %s + %d <= %s1; %[1]s += %[2]d) {", y, n, end)
 		p.inner(func() {
@@ -438,9 +245,6 @@ func (p *lanePrinter) wholeStrips(list []*ir.Stmt, end string) {
 	x := p.loops[0]
 	p.Line("for (; %s + W <= %s0; %[1]s += W) {", x, end)
 	p.inner(func() {
-		for _, end := range p.ends0 { // which clang does not find by itself
-			p.Line("__builtin_assume(INSIDE(%s, %s));", p.item(&ir.Expr{Name: "Global"}), end)
-		}
 		p.strip(list, "")
 	})
 	p.Line("}")
@@ -461,7 +265,7 @@ func (p *lanePrinter) strip(list []*ir.Stmt, mask string) {
 	p.nobody(done)
 	keep := p.kept(list)
 	p.eachRow(func() { p.begin(keep) })
-	for _, s := range ir.Recomputed(p.k.Body, list, p.sp) { // what each stretch computes anew
+	for _, s := range p.k.Recomputed(list) { // what each stretch computes anew
 		if p.anew(s.Var) == nil {
 			p.forRows(p.dependent[s.Var], func() { p.declare(s) })
 		}
@@ -482,7 +286,7 @@ func (p *lanePrinter) anew(v *ir.Variable) *ir.Expr {
 	if v.Type.Kind != ir.KindBool {
 		return nil
 	}
-	return p.sp.Again[v]
+	return v.Again
 }
 
 // begin loads what the present strip keeps.
@@ -530,14 +334,7 @@ func (p *lanePrinter) group(list []*ir.Stmt) { ir.Stretches(list, p.items, p.lif
 // items prints the loops over the strips of a group. A loop of all work-items in steps of the grid,
 // or of the group, goes around them: so they take memory in its order.
 func (p *lanePrinter) items(list []*ir.Stmt) {
-	edge, kept := &ir.Edges{Kernel: p.k, Splitter: p.sp, Stretch: true, Values: map[*ir.Variable]*ir.Expr{}}, false
-	for _, s := range ir.Recomputed(p.k.Body, list, p.sp) {
-		edge.Values[s.Var] = s.X
-	}
-	ir.Variables(list, func(v *ir.Variable) { kept = kept || v.Array })
-	if !kept { // or other stretches need what the loop leaves
-		list = edge.Cut(list)
-	}
+	list, edge := p.k.CutStretch(list)
 	x := p.k.Group[0]
 	p.tail = x == 0 || x%p.width != 0 || edge.Wide[0] != nil || len(edge.Ends[0]) > 0
 	ahead := p.beyond
@@ -717,7 +514,7 @@ func (p *lanePrinter) and(c string) string {
 func (p *lanePrinter) stmt(s *ir.Stmt) {
 	switch s.Kind {
 	case ir.StmtDecl:
-		if p.sp.Again[s.Var] == nil { // or each stretch has begun with it
+		if s.Var.Again == nil { // or each stretch has begun with it
 			p.declare(s)
 		}
 	case ir.StmtAssign:

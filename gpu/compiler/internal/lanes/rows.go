@@ -73,42 +73,38 @@ func (r *rowShaper) set(v *ir.Variable, depends bool) {
 
 // depends tells whether e may differ between rows.
 func (r *rowShaper) depends(e *ir.Expr) bool {
-	found := false
-	e.Walk(func(e *ir.Expr) {
+	return e.Any(func(e *ir.Expr) bool {
 		switch e.Op {
 		case ir.OpVar:
-			found = found || r.vars[e.Var] || e.Var.Array
+			return r.vars[e.Var] || e.Var.Array
 		case ir.OpItem:
-			found = found || e.N == 1 && (e.Name == "Global" || e.Name == "Local")
-		case ir.OpBuiltin:
-			found = found || e.Name[0] == 'A'
+			return e.N == 1 && (e.Name == "Global" || e.Name == "Local")
 		}
+		return e.Atomic()
 	})
-	return found
 }
 
 // together tells whether rows run the same loops, and no jumps but those of all lanes.
 func (r *rowShaper) together(list []*ir.Stmt) bool {
-	ok := true
-	ir.Walk(list, func(s *ir.Stmt) {
+	return !ir.Any(list, func(s *ir.Stmt) bool {
 		switch s.Kind {
 		case ir.StmtLoop:
-			ok = ok && (s.X == nil || r.a.shape(s.X) == uniform && !r.depends(s.X))
+			return s.X != nil && (r.a.shape(s.X) != uniform || r.depends(s.X))
 		case ir.StmtBreak, ir.StmtContinue, ir.StmtReturn, ir.StmtBarrier:
-			ok = false
+			return true
 		}
+		return false
 	})
-	return ok
 }
 
 // shares tells whether a loop in list loads a vector from a place that is the same for all rows.
 func (r *rowShaper) shares(list []*ir.Stmt, loop bool) bool {
+	shared := func(e *ir.Expr) bool {
+		return e.Op == ir.OpIndex && ctext.Common(e) && r.a.shape(e) == varying && !r.depends(e)
+	}
 	return slices.ContainsFunc(list, func(s *ir.Stmt) bool {
 		found := false
-		s.WalkExprs(func(e *ir.Expr) {
-			gather := e.Op == ir.OpIndex && ctext.Common(e) && r.a.shape(e) == varying
-			found = found || loop && gather && !r.depends(e)
-		})
+		s.Exprs(func(e *ir.Expr) { found = found || loop && e.Any(shared) })
 		inner := loop || s.Kind == ir.StmtLoop
 		return found || r.shares(s.Body, inner) || r.shares(s.Else, inner)
 	})

@@ -274,10 +274,9 @@ func (a *laneShaper) shape(e *ir.Expr) shape {
 		return a.shape(e.X)
 	case ir.OpField, ir.OpLen:
 		return notLinear(a.shape(e.X))
-	case ir.OpBuiltin:
-		if e.Name[0] == 'A' { // atomic
-			return varying
-		}
+	}
+	if e.Atomic() {
+		return varying
 	}
 	s := uniform
 	e.Children(func(x *ir.Expr) { s = max(s, notLinear(a.shape(x))) })
@@ -403,14 +402,10 @@ func (a *laneShaper) harmless(list []*ir.Stmt) bool {
 			ok = false
 		}
 		s.WalkExprs(func(e *ir.Expr) {
-			switch e.Op {
-			case ir.OpIndex:
+			if e.Op == ir.OpIndex {
 				ok = ok && (a.inArray(e) || e.X.Type.Kind == ir.KindArray && a.shape(e.Y) == varying)
-			case ir.OpDeref, ir.OpSlice, ir.OpCall:
-				ok = false
-			case ir.OpBuiltin:
-				ok = ok && e.Name != "div" && e.Name != "rem" && e.Name[0] != 'A'
 			}
+			ok = ok && !trouble(e)
 		})
 	})
 	return ok
@@ -429,8 +424,7 @@ func (a *laneShaper) light(list []*ir.Stmt) bool {
 
 // out is where lanes of s that part from the others go, beyond s.
 func (a *laneShaper) out(s *ir.Stmt) (list []ir.Escape) {
-	inside := []*ir.Stmt{s}
-	ir.Walk(slices.Concat(s.Body, s.Else, s.Post), func(x *ir.Stmt) { inside = append(inside, x) })
+	inside := ir.Inside(s)
 	for _, x := range inside {
 		if a.parts[x] {
 			if e := a.escapeOf(x); !slices.Contains(inside, e.Target) && !slices.Contains(list, e) {
