@@ -59,8 +59,8 @@ func FromRows[T any](s *linalg.Session, rows [][]T) (*Array[T], error) {
 }
 
 // Linspace makes element k of the n of c, counted along its rows, fma(k, step, start), where k is
-// rounded to T and step is (stop-start)/(n-1), each step rounded. The last one is stop; of one
-// element it is start.
+// rounded to T and step is (stop-start)/(n-1), each step rounded; where stop-start overflows both are
+// halved, and the elements doubled. The last one is stop; of one element it is start.
 func Linspace[T Float](c *Array[T], start, stop T) error {
 	_, rows, cols, err := dims("Linspace", "c", c)
 	if err != nil {
@@ -70,5 +70,10 @@ func Linspace[T Float](c *Array[T], start, stop T) error {
 	if n <= 1 {
 		return Fill(c, start)
 	}
-	return cmp.Or(Range(c, start, (stop-start)/T(n-1)), Fill(c.Slice(rows-1, rows, cols-1, cols), stop))
+	if isFinite(start) && isFinite(stop) && !isFinite(stop-start) {
+		err = cmp.Or(Range(c, start/2, (stop/2-start/2)/T(n-1)), c.Scale(2, c))
+	} else {
+		err = Range(c, start, (stop-start)/T(n-1))
+	}
+	return cmp.Or(err, Fill(c.Slice(rows-1, rows, cols-1, cols), stop))
 }

@@ -2,9 +2,11 @@ package array
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
+	"unsafe"
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/gpu"
@@ -93,7 +95,14 @@ func testLinspace[T Float](t *testing.T, s *linalg.Session) {
 			}))
 		}
 	}
-	if err := Linspace[T](nil, 0, 1); !errors.Is(err, linalg.ErrShape) {
+	// a step that overflows
+	c, most := newTarget[T](t, s, 1, 5, true, 77), T(math.MaxFloat32)
+	if largest := math.MaxFloat64; unsafe.Sizeof(most) == 8 {
+		most = T(largest)
+	}
+	try(t, Linspace(c.Array, -most, most))
+	c.check(t, "Linspace of all numbers", []T{-most, -most / 2, 0, most / 2, most})
+	if err := Linspace[T](nil, 0, 1); !errors.Is(err, backend.ErrArgument) {
 		t.Errorf("of nil: %v", err)
 	}
 }
@@ -293,34 +302,65 @@ func testCov[T Float](t *testing.T, s *linalg.Session, guard T) {
 		rows, cols, ddof := size[0], size[1], size[2]
 		x := summands[T](rng, n%3, rows*cols)
 		a := upload(t, s, rows, cols, n%2 == 0, x)
-		d := make([]T, 0, len(x))
-		for i := range rows {
-			m := mean(x[i*cols : i*cols+cols])
-			for _, v := range x[i*cols : i*cols+cols] {
-				d = append(d, v-m)
+		cov := func(x []T, ddof int) []T {
+			d := make([]T, 0, len(x))
+			for i := range rows {
+				m := mean(x[i*cols : i*cols+cols])
+				for _, v := range x[i*cols : i*cols+cols] {
+					d = append(d, v-m)
+				}
 			}
-		}
-		cov := func(ddof int) []T {
 			return elements(rows, rows, func(i, j int) T {
 				return covarianceOf(d[i*cols:i*cols+cols], d[j*cols:j*cols+cols], cols-ddof)
 			})
 		}
 		c := newTarget(t, s, rows, rows, n%2 == 1, guard)
 		try(t, Cov(c.Array, a, ddof))
-		c.check(t, "Cov", cov(ddof))
+		c.check(t, "Cov", cov(x, ddof))
 		variance := newTarget(t, s, rows, 1, true, guard)
 		try(t, Var(variance.Array, a, ddof))
-		v := cov(ddof)
+		v := cov(x, ddof)
 		if rows > 1 { // a result of one element is over all
 			variance.check(t, "the diagonal", elements(rows, 1, func(i, _ int) T { return v[i*rows+i] }))
 		}
 		try(t, Corr(c.Array, a))
-		v = cov(0)
+		v = cov(rowsNearOne(rows, cols, x), 0)
 		c.check(t, "Corr", elements(rows, rows, func(i, j int) T {
 			r := v[i*rows+j] / T(math.Sqrt(float64(v[i*rows+i]))) / T(math.Sqrt(float64(v[j*rows+j])))
 			return min(max(r, -1), 1)
 		}))
 	}
+}
+
+// rowsNearOne is rows times powers of two that bring their largest magnitudes near 1.
+func rowsNearOne[T Float](rows, cols int, x []T) []T {
+	return elements(rows, cols, func(i, j int) T {
+		most := 0.0
+		for _, v := range x[i*cols : i*cols+cols] {
+			most = max(most, math.Abs(float64(v)))
+		}
+		_, exp := math.Frexp(most)
+		return T(math.Ldexp(float64(x[i*cols+j]), 1-exp))
+	})
+}
+
+// Correlations do not depend on the unit of a row, be it that squares overflow or vanish.
+func TestCorrOfWildRows(t *testing.T) {
+	eachBackend(t, func(t *testing.T, s *linalg.Session) {
+		rows := []float64{1, 2, 4, 1, 2, 3}
+		want := newTarget[float64](t, s, 2, 2, true, 77)
+		try(t, Corr(want.Array, upload(t, s, 2, 3, true, rows)))
+		m, err := want.Download()
+		try(t, err)
+		for _, exp := range []int{1020, 600, -600, -1060} {
+			for i := range 3 {
+				rows[i] = math.Ldexp([]float64{1, 2, 4}[i], exp)
+			}
+			c := newTarget[float64](t, s, 2, 2, true, 77)
+			try(t, Corr(c.Array, upload(t, s, 2, 3, true, rows)))
+			c.check(t, fmt.Sprintf("Corr of a row times 2^%d", exp), m.Data)
+		}
+	})
 }
 
 // covarianceOf is the exact sum of the products of x and y over n, rounded once.
@@ -395,7 +435,7 @@ func TestComposedRefuse(t *testing.T) {
 		{IsIn(mask, b, nil), backend.ErrArgument, "IsIn: set is nil"},
 		{SearchSortedRight(index, b, b), linalg.ErrShape, "SearchSortedRight: sorted is 4x6"},
 		{Convert[Float16, int8](nil, nil), backend.ErrArgument, "Convert: a is nil"},
-		{Convert[uint8, float64](nil, a.Array), backend.ErrLaunch, "array.Convert"},
+		{Convert[uint8, float64](nil, a.Array), backend.ErrArgument, "array.Convert"},
 		{Convert(mask, a.Slice(0, 3, 0, 6)), linalg.ErrShape, "array.Convert: input 1"},
 	} {
 		if !errors.Is(c.err, c.want) || !contains(c.err, c.text) {

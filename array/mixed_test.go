@@ -8,8 +8,8 @@ import (
 
 	"gonum.org/v1/gonum/blas"
 
-	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 

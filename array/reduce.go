@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"unsafe"
 
 	"github.com/tandem-gpu/tandem/array/internal/sums"
 	"github.com/tandem-gpu/tandem/internal/inside"
@@ -75,41 +76,66 @@ func deviation[T Float](op string, c, a *linalg.Array[T], ddof int, root bool) e
 // n - ddof for n columns, rounded once. So the diagonal is Var. Where n is not above ddof it is
 // NaN. c shares no elements with a. The device needs float64. It takes twice the memory of a while
 // it runs, and goes over a once for each row.
-func Cov[T Float](c, a *Array[T], ddof int) error { return covariance("Cov", c, a, ddof) }
+func Cov[T Float](c, a *Array[T], ddof int) error {
+	if _, rows, _, err := checkCovariance("Cov", c, a, ddof); err != nil || rows == 0 {
+		return err
+	}
+	return covariance(c, a, ddof)
+}
 
 // Corr makes element (i, j) of c the correlation of rows i and j of a: with v = Cov(a, 0) it is
 // v[i,j]/sqrt(v[i,i])/sqrt(v[j,j]), each step rounded, or the nearer of -1 and 1 where it is beyond
-// them; NaN where all elements of a row are equal. The rest is as for [Cov].
+// them; NaN where all elements of a row are equal. Each row is multiplied by a power of two first,
+// so that its largest element is near 1, and no square overflows or vanishes. The rest is as for
+// [Cov], but that it takes three times the memory of a.
 func Corr[T Float](c, a *Array[T]) error {
-	if err := covariance("Corr", c, a, 0); err != nil {
+	s, rows, cols, err := checkCovariance("Corr", c, a, 0)
+	if err != nil || rows == 0 {
 		return err
 	}
-	rows, _ := c.Dims()
-	if rows == 0 {
-		return nil
-	}
-	return inside.WithScratch(c.Session(), rows, 1, func(column *Array[T]) error {
+	return inside.WithScratch(s, rows, 1, func(column *Array[T]) error {
+		err := inside.WithScratch(s, rows, cols, func(scaled *Array[T]) error {
+			return cmp.Or(nearOne(scaled, a, column), covariance(c, scaled, 0))
+		})
+		if err != nil {
+			return err
+		}
 		row, err := column.Reshape(1, rows)
 		return cmp.Or(err, Diag(column, c), Sqrt[T](column, column), Div[T](c, c, column), Div[T](c, c, row),
 			Clip[T](c, c, Value[T](-1), Value[T](1)))
 	})
 }
 
-func covariance[T Float](op string, c, a *Array[T], ddof int) error {
-	s, rows, cols, err := dims(op, "a", a)
+// nearOne makes scaled the rows of a times powers of two that bring their largest elements near 1,
+// which changes no digit of a sum of products. scale is memory for the powers.
+func nearOne[T Float](scaled, a, scale *Array[T]) error {
+	most := T(1000)
+	if unsafe.Sizeof(most) == 4 {
+		most = 120
+	}
+	return cmp.Or(Norm(scale, a, math.Inf(1)), Log2[T](scale, scale), Floor[T](scale, scale), scale.Scale(-1, scale),
+		Clip[T](scale, scale, Value(-most), Value(most)), Exp2[T](scale, scale), Mul[T](scaled, a, scale))
+}
+
+func checkCovariance[T Float](op string, c, a *Array[T], ddof int) (s *linalg.Session, rows, cols int, err error) {
+	s, rows, cols, err = dims(op, "a", a)
 	if err == nil {
 		err = checkShape(op, "c", c, s, rows, rows)
 	}
 	switch {
 	case err != nil:
-		return err
 	case inside.Overlap(c, a):
-		return fmt.Errorf("%w: %s: c and a", linalg.ErrOverlap, op)
+		err = fmt.Errorf("%w: %s: c and a", linalg.ErrOverlap, op)
 	case ddof < 0:
-		return argument(op, fmt.Sprintf("ddof is %d, below 0", ddof))
-	case rows == 0:
-		return nil
+		err = argument(op, fmt.Sprintf("ddof is %d, below 0", ddof))
 	}
+	return s, rows, cols, err
+}
+
+// covariance is Cov of operands that are checked, and have rows.
+func covariance[T Float](c, a *Array[T], ddof int) error {
+	rows, cols := a.Dims()
+	s := c.Session()
 	over := uint64(max(0, cols-ddof))
 	return inside.WithScratch(s, rows, cols, func(d *Array[T]) error {
 		return inside.WithScratch(s, rows, cols, func(other *Array[T]) error {

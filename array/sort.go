@@ -247,7 +247,8 @@ func distances(counts, places *Array[int32], end int) error {
 // 1: with h = p*(n-1), its whole part k and f = h-k it lies f of the way from s[k] to s[k+1], where
 // s is the row as [Sort] has it. So 0.5 gives the median. c has a column for each p. It is computed
 // in float64, which the device needs, as docs/contract.md says, and rounded to T: it never leaves
-// the row's range, nor falls where p rises. c may share elements with a.
+// the row's range, nor falls where p rises. Of a row with a NaN all are NaN. c may share elements
+// with a.
 func Quantile[T Float](c, a *Array[T], p ...float64) error {
 	s, rows, n, err := dims("Quantile", "a", a)
 	if err == nil {
@@ -268,12 +269,15 @@ func Quantile[T Float](c, a *Array[T], p ...float64) error {
 		if err := Sort(row, a); err != nil {
 			return err
 		}
-		for j, p := range p {
-			if err := quantileOf(c.Slice(0, rows, j, j+1), row, p); err != nil {
-				return err
+		last := row.Slice(0, rows, n-1, n) // NaN come last
+		return inside.WithScratch(s, rows, 1, func(hasNaN *Array[bool]) error {
+			err := IsNaN(hasNaN, last)
+			for j, p := range p {
+				to := c.Slice(0, rows, j, j+1)
+				err = cmp.Or(err, quantileOf(to, row, p), Where[T](to, hasNaN, last, to))
 			}
-		}
-		return nil
+			return err
+		})
 	})
 }
 

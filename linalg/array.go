@@ -221,7 +221,8 @@ func (a *array) arg(s *Session) (backend.Arg, error) {
 	case a == nil || a.s == nil:
 		return backend.Arg{}, fmt.Errorf("%w: it is a nil array", backend.ErrArgument)
 	case a.s != s:
-		return backend.Arg{}, cmp.Or(a.s.failed, fmt.Errorf("%w: %s belongs to another session", backend.ErrArgument, a))
+		err := fmt.Errorf("%w: %s belongs to another session", backend.ErrArgument, a)
+		return backend.Arg{}, cmp.Or(a.s.failed, err)
 	}
 	return backend.Arg{Buffer: a.buf, Offset: a.bytes(a.off), Type: elementName(a.elem)}, nil
 }

@@ -171,7 +171,9 @@ func TestInverseOverflows(t *testing.T) {
 		if with {
 			use(t, s)
 		}
-		for _, data := range [][]float64{{1e-320, 0, 0, 1e-320}, {3e-309, 1e-309, 1e-309, 2e-309}, {0x1p-1022, 0, 0, 1e-310}} {
+		for _, data := range [][]float64{
+			{1e-320, 0, 0, 1e-320}, {3e-309, 1e-309, 1e-309, 2e-309}, {0x1p-1022, 0, 0, 1e-310},
+		} {
 			a := mat.NewDense(2, 2, data)
 			var x, inverse mat.Dense
 			var c mat.Cholesky
