@@ -2374,11 +2374,11 @@ var betweenKernels = support.Kernels{
 }
 
 var betweenFloat32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("between_float32", nativecode.Code_between.Of("between_float32", "0095fee869351d74f9e6f6125dcc7a88"), support.MapParams("float", "float", "float", "double"), support.Map3(gpu_between), support.Map3(between[float32]), "sort.go")
+	return kernelsPacked.Map("between_float32", nativecode.Code_between.Of("between_float32", "207c4904f1200dc610a47dbe30431a2d"), support.MapParams("float", "float", "float", "double"), support.Map3(gpu_between), support.Map3(between[float32]), "sort.go")
 }}
 
 var betweenFloat64Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("between_float64", nativecode.Code_between.Of("between_float64", "7a9fe5c4450ddfb00ba352c6715aa943"), support.MapParams("double", "double", "double", "double"), support.Map3(gpu_between_), support.Map3(between[float64]), "sort.go")
+	return kernelsPacked.Map("between_float64", nativecode.Code_between.Of("between_float64", "1c1cd665ab1efb33d38fbe8d4985825f"), support.MapParams("double", "double", "double", "double"), support.Map3(gpu_between_), support.Map3(between[float64]), "sort.go")
 }}
 
 //go:embed kernels_tandem.zip
@@ -4290,40 +4290,40 @@ func gpu_fMin_(x_ float64, y_ float64) float64 {
 }
 
 func gpu_between(x_ float32, y_ float32, f_ float64) float32 {
-	/*line sort.go:298*/ a_ := float64(x_)
-	/*line sort.go:298*/ b_ := float64(y_)
+	/*line sort.go:302*/ a_ := float64(x_)
+	/*line sort.go:302*/ b_ := float64(y_)
 	d_ := b_ - a_
-	/*line sort.go:301*/ if a_ == b_ {
+	/*line sort.go:305*/ if a_ == b_ {
 		return x_
 	} else {
-		/*line sort.go:303*/ if ((a_ <= float64(0)) && (b_ >= float64(0))) || (d_ > float64(1.7976931348623157e+308)) {
+		/*line sort.go:307*/ if ((a_ <= float64(0)) && (b_ >= float64(0))) || (d_ > float64(1.7976931348623157e+308)) {
 			return float32((float64((float64(1)-f_)*a_) + float64(f_*b_)))
 		} else {
-			/*line sort.go:305*/ if f_ < float64(0.5) {
+			/*line sort.go:309*/ if f_ < float64(0.5) {
 				return float32((a_ + float64(f_*d_)))
 			}
 		}
 	}
-	/*line sort.go:308*/ return float32(max(a_+(d_/float64(2)), b_-float64((float64(1)-f_)*d_)))
+	/*line sort.go:312*/ return float32(max(a_+(d_/float64(2)), b_-float64((float64(1)-f_)*d_)))
 //line kernels_tandem.go:4309
 }
 
 func gpu_between_(x_ float64, y_ float64, f_ float64) float64 {
-	/*line sort.go:298*/ a_ := x_
-	/*line sort.go:298*/ b_ := y_
+	/*line sort.go:302*/ a_ := x_
+	/*line sort.go:302*/ b_ := y_
 	d_ := b_ - a_
-	/*line sort.go:301*/ if a_ == b_ {
+	/*line sort.go:305*/ if a_ == b_ {
 		return x_
 	} else {
-		/*line sort.go:303*/ if ((a_ <= float64(0)) && (b_ >= float64(0))) || (d_ > float64(1.7976931348623157e+308)) {
+		/*line sort.go:307*/ if ((a_ <= float64(0)) && (b_ >= float64(0))) || (d_ > float64(1.7976931348623157e+308)) {
 			return float64((float64(1)-f_)*a_) + float64(f_*b_)
 		} else {
-			/*line sort.go:305*/ if f_ < float64(0.5) {
+			/*line sort.go:309*/ if f_ < float64(0.5) {
 				return a_ + float64(f_*d_)
 			}
 		}
 	}
-	/*line sort.go:308*/ return max(a_+(d_/float64(2)), b_-float64((float64(1)-f_)*d_))
+	/*line sort.go:312*/ return max(a_+(d_/float64(2)), b_-float64((float64(1)-f_)*d_))
 //line kernels_tandem.go:4328
 }
 

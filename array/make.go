@@ -59,8 +59,8 @@ func FromRows[T any](s *linalg.Session, rows [][]T) (*Array[T], error) {
 }
 
 // Linspace makes element k of the n of c, counted along its rows, fma(k, step, start), where k is
-// rounded to T and step is (stop-start)/(n-1), each step rounded; where stop-start overflows both are
-// halved, and the elements doubled. The last one is stop; of one element it is start.
+// rounded to T and step is (stop-start)/(n-1), each step rounded; where stop-start overflows, both
+// are halved, and the elements doubled. The last one is stop; of one element it is start.
 func Linspace[T Float](c *Array[T], start, stop T) error {
 	_, rows, cols, err := dims("Linspace", "c", c)
 	if err != nil {
