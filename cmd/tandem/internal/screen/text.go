@@ -21,10 +21,11 @@ import (
 // none.
 type Style bool
 
-// StyleOf is the style of what is written to w.
+// StyleOf is the style of what is written to w. What the ranks of Open MPI write to looks like a
+// terminal, whatever their launcher writes to.
 func StyleOf(w io.Writer) Style {
 	return Style(IsTerminal(w) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" &&
-		runtime.GOOS != "windows")
+		os.Getenv("OMPI_COMM_WORLD_SIZE") == "" && runtime.GOOS != "windows")
 }
 
 func (s Style) mark(code, text string) string {
