@@ -115,7 +115,7 @@ func (d *Device) alloc(op string, n int64, get func(n int64) (Memory, error), s 
 // ErrUnsupported where it cannot. mem stays pinned until Free. While the buffer lives, the host may
 // touch mem only when no queued command uses it: Queue.Wait returns when the device is done and
 // makes its writes visible. The element type's alignment suffices. Two registered buffers must not
-// overlap.
+// overlap, nor share a page on CUDA, which locks pages.
 func (d *Device) Register(mem []byte) (*Buffer, error) {
 	const op = "Device.Register"
 	if err := d.enter(op); err != nil {

@@ -107,7 +107,7 @@ func Upload[T any](s *Session, m Matrix[T]) (*Array[T], error) {
 // memory, and is backend.ErrUnsupported elsewhere: Numba's roc.register. On a GPU with memory of
 // its own each access crosses the bus. While the array lives, the host may touch m only after Wait,
 // and before it enqueues more. Free ends it. The memory of two registered matrices must not
-// overlap.
+// overlap, nor share a page on CUDA.
 func Register[T any](s *Session, m Matrix[T]) (*Array[T], error) {
 	if err := s.open(); err != nil {
 		return nil, err

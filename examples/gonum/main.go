@@ -1,4 +1,4 @@
-// Command gonum is a program that uses gonum, with one line more: it solves least squares problems
+// Command gonum is a program that uses gonum, with two lines more: it solves least squares problems
 // through the normal equations, and the products in it run on the device, or on Tandem's own
 // assembly where that is faster.
 //
