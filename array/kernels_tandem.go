@@ -2358,6 +2358,53 @@ var fMinFloat64Kernel = support.Lazy{New: func() *backend.Source {
 	return kernelsPacked.Map("fMin_float64", nativecode.Code_fmin.Of("fMin_float64", "414d1637cb6c496833ab59786d57aa34"), support.MapParams("double", "double", "double"), support.Map2(gpu_fMin_), support.Map2(fMin[float64]), "nan.go")
 }}
 
+// launchMulApart runs [mulApart] over grid. Slices and matrices are in host memory or on the device of s;
+// with host memory it blocks until the kernel is done.
+func launchMulApart[T interface{ float32 | float64 }, F interface{ parts32 | parts64 }, Arg2 launch.KernelArg[T], Arg3 launch.KernelArg[int64], Arg4 launch.KernelArg[T], Arg5 launch.KernelArg[int64]](s *linalg.Session, grid backend.Grid, of F, x Arg2, e Arg3, y Arg4, f Arg5) error {
+	call := launch.New(s, mulApartKernels.Of(*new(T), *new(F)), grid)
+	launch.Matrix[T](&call, "x", x)
+	launch.Matrix[int64](&call, "e", e)
+	launch.Matrix[T](&call, "y", y)
+	launch.Matrix[int64](&call, "f", f)
+	return call.Launch()
+}
+
+var mulApartKernels = support.Kernels{
+	{Types: []any{float32(0), parts32{}}, Kernel: &mulApartFloat32Parts32Kernel},
+	{Types: []any{float64(0), parts64{}}, Kernel: &mulApartFloat64Parts64Kernel},
+}
+
+var mulApartFloat32Parts32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("mulApart_float32_parts32", nativecode.Code_mulapart.Of("mulApart_float32_parts32", "d2874cd25e1b3a83a22920add869da29"), support.Params{}.Matrix("x", "float", 4).Matrix("e", "long", 8).ConstMatrix("y", "float", 4).ConstMatrix("f", "long", 8), mulApartFloat32Parts32Go, mulApartFloat32Parts32Plain, "reduce.go")
+}}
+
+var mulApartFloat64Parts64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("mulApart_float64_parts64", nativecode.Code_mulapart.Of("mulApart_float64_parts64", "66779f031961a9901f76cc276762eb9d"), support.Params{}.Matrix("x", "double", 8).Matrix("e", "long", 8).ConstMatrix("y", "double", 8).ConstMatrix("f", "long", 8), mulApartFloat64Parts64Go, mulApartFloat64Parts64Plain, "reduce.go")
+}}
+
+// launchTogether runs [together] over grid. Slices and matrices are in host memory or on the device of s;
+// with host memory it blocks until the kernel is done.
+func launchTogether[T interface{ float32 | float64 }, F interface{ parts32 | parts64 }, Arg2 launch.KernelArg[T], Arg3 launch.KernelArg[T], Arg4 launch.KernelArg[int64]](s *linalg.Session, grid backend.Grid, of F, z Arg2, x Arg3, e Arg4) error {
+	call := launch.New(s, togetherKernels.Of(*new(T), *new(F)), grid)
+	launch.Matrix[T](&call, "z", z)
+	launch.Matrix[T](&call, "x", x)
+	launch.Matrix[int64](&call, "e", e)
+	return call.Launch()
+}
+
+var togetherKernels = support.Kernels{
+	{Types: []any{float32(0), parts32{}}, Kernel: &togetherFloat32Parts32Kernel},
+	{Types: []any{float64(0), parts64{}}, Kernel: &togetherFloat64Parts64Kernel},
+}
+
+var togetherFloat32Parts32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("together_float32_parts32", nativecode.Code_together.Of("together_float32_parts32", "a896eee200bb6099a888eb776f5387fa"), support.Params{}.Matrix("z", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("e", "long", 8), togetherFloat32Parts32Go, togetherFloat32Parts32Plain, "reduce.go")
+}}
+
+var togetherFloat64Parts64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("together_float64_parts64", nativecode.Code_together.Of("together_float64_parts64", "46e33f22b304ad7c71c518f3787677d5"), support.Params{}.Matrix("z", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("e", "long", 8), togetherFloat64Parts64Go, togetherFloat64Parts64Plain, "reduce.go")
+}}
+
 // launchBetween makes z [between] of the inputs, element by element, as launch.Map has it.
 func launchBetween[T interface{ float32 | float64 }, Arg1 launch.KernelArg[T], Arg2 launch.MapArg[T], Arg3 launch.MapArg[T], Arg4 launch.MapArg[float64]](s *linalg.Session, z Arg1, x Arg2, y Arg3, f Arg4) error {
 	call := launch.NewMap(s, betweenKernels.Of(*new(T)), "array.between")
@@ -2386,7 +2433,7 @@ var kernelsFile string
 
 var kernelsPacked = support.Packed{Fresh: kernelsFresh, PTX: support.PTX(kernelsFile), Text: support.Texts(kernelsFile)}
 
-//go:embed arithmetic.go array.go compare.go convert.go cumulative.go elementary.go floor.go move.go nan.go sort.go
+//go:embed arithmetic.go array.go compare.go convert.go cumulative.go elementary.go floor.go move.go nan.go reduce.go sort.go
 var kernelsText embed.FS
 
 // kernelsFresh tells whether what this file was generated from is unchanged.
@@ -2507,6 +2554,18 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "move.go", Head: "func kron[T Element](it gpu.Item, z, x, y gpu.Matrix[T]) {", Hash: "b58bfe042fbed32a1e6f3d752612ffc17bbdcd5182f4d1b25138ab5b1019bcc4"},
 	{File: "nan.go", Head: "func fMax[T Float](x, y T) T {", Hash: "1960126f83ea73e69e255cb7b46ac9146a60c248eb9010305833b4cc5bca7114"},
 	{File: "nan.go", Head: "func fMin[T Float](x, y T) T {", Hash: "c0c8cc9a95b47f30ef35538dc23fc9592cfca8d0245acc9c56a42b7d0fda39c1"},
+	{File: "reduce.go", Head: "\"math\"", Hash: "f99cebc449f4c280f91e4ea081ebb79f426ed97882e2cfca1c188cfd4d77d725"},
+	{File: "reduce.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
+	{File: "reduce.go", Head: "\"github.com/tandem-gpu/tandem/rmath\"", Hash: "61db784c8b0dcdd4a4c318bcf9efae0dc225c691a67fe8667a0cfa44d0cc53a3"},
+	{File: "reduce.go", Head: "\"github.com/tandem-gpu/tandem/rmath/f32\"", Hash: "7fdd89cdd06747a40460c6719b4d006c0313db1fe952fc758dddfd6df9696ae8"},
+	{File: "reduce.go", Head: "func mulApart[T Float, F parts[T]](it gpu.Item, of F, x gpu.Matrix[T], e gpu.Matrix[int64],", Hash: "9631ba75fdc5d1f68760226122969d95254e541540a85b5d6e6778309decec13"},
+	{File: "reduce.go", Head: "func together[T Float, F parts[T]](it gpu.Item, of F, z, x gpu.Matrix[T], e gpu.Matrix[int64]) {", Hash: "7a4f9448a1ced468dcd881711367110c478059a33f284c1a3e73c0187bd78820"},
+	{File: "reduce.go", Head: "type parts[T Float] interface {", Hash: "b1e6f24ad9d3eaf038b93e6a800767d703385f34759665a400bb9303d664f546"},
+	{File: "reduce.go", Head: "type (", Hash: "fc599fcb98df0ab9445f374746ac7d903d9fa4b6f094043a429682638233b613"},
+	{File: "reduce.go", Head: "func (parts32) apart(x float32) (mantissa float32, n int64) {", Hash: "19230b9b1d1004f1715903d613c300b02f51e5bdf27ae3c18273671508f4fb26"},
+	{File: "reduce.go", Head: "func (parts64) apart(x float64) (mantissa float64, n int64) {", Hash: "1a2867097be92583b125d62fa9fabe076dd31779675c653a0959f49e483b7245"},
+	{File: "reduce.go", Head: "func (parts32) together(mantissa float32, n int64) float32 {", Hash: "d4b7d80ad6f05a95334edf2f7c0bf37bdecdf62d909aa8468f498ce801d9c2bb"},
+	{File: "reduce.go", Head: "func (parts64) together(mantissa float64, n int64) float64 {", Hash: "e8396906eb059e784d99cf1eb2c22f2640d0b4d5f741c411cb4d27aea34e1a01"},
 	{File: "sort.go", Head: "\"math\"", Hash: "f99cebc449f4c280f91e4ea081ebb79f426ed97882e2cfca1c188cfd4d77d725"},
 	{File: "sort.go", Head: "func between[T Float](x, y T, f float64) T {", Hash: "f1e82432f3b7181c10e30fa09e7026562417ce82ee928f78edccbe00938588ee"},
 }, []support.Fact{
@@ -2533,6 +2592,19 @@ type gpu_Matrix__ struct {
 	Rows_   int64
 	Cols_   int64
 	Stride_ int64
+}
+
+type gpu_parts32 struct {
+}
+
+type gpu_Matrix___ struct {
+	Data_   []int64
+	Rows_   int64
+	Cols_   int64
+	Stride_ int64
+}
+
+type gpu_parts64 struct {
 }
 
 func indicesFloat32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
@@ -2570,7 +2642,7 @@ func indicesFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2574
+//line kernels_tandem.go:2646
 	}
 	return nil
 }
@@ -2610,7 +2682,7 @@ func indicesFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2614
+//line kernels_tandem.go:2686
 	}
 	return nil
 }
@@ -2649,7 +2721,7 @@ func indicesInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2653
+//line kernels_tandem.go:2725
 	}
 	return nil
 }
@@ -2689,7 +2761,7 @@ func cumProdFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2693
+//line kernels_tandem.go:2765
 	}
 	return nil
 }
@@ -2729,7 +2801,7 @@ func cumProdFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2733
+//line kernels_tandem.go:2805
 	}
 	return nil
 }
@@ -2769,7 +2841,7 @@ func cumProdInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2773
+//line kernels_tandem.go:2845
 	}
 	return nil
 }
@@ -2806,7 +2878,7 @@ func kronFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2810
+//line kernels_tandem.go:2882
 	}
 	return nil
 }
@@ -2843,7 +2915,7 @@ func kronFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2847
+//line kernels_tandem.go:2919
 	}
 	return nil
 }
@@ -2880,94 +2952,292 @@ func kronInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2884
+//line kernels_tandem.go:2956
 	}
 	return nil
 }
 
+func mulApartFloat32Parts32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg0 parts32
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		mulApart[float32, parts32](it, arg0, gpu.Matrix[float32]{Data: support.Matrix[float32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[int64]{Data: support.Matrix[int64](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, gpu.Matrix[int64]{Data: support.Matrix[int64](args[15:]), Rows: int(args[17].Int64()), Cols: int(args[18].Int64()), Stride: int(args[19].Int64())})
+	})
+}
+
+func mulApartFloat32Parts32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var of_ gpu_parts32
+	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	e_ := gpu_Matrix___{Data_: support.Matrix[int64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	y_ := gpu_Matrix{Data_: support.Matrix[float32](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
+	f_ := gpu_Matrix___{Data_: support.Matrix[int64](args[15:]), Rows_: args[17].Int64(), Cols_: args[18].Int64(), Stride_: args[19].Int64()}
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	s1 := int64(grid.Groups[1]) * n1
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		more := support.More(grid, i, hi)
+		i += more
+		for a1 := b1; a1 < x_.Rows_; a1 += s1 {
+			for a0 := b0; a0 < x_.Cols_; a0 += s0 {
+				e0, e1, e2 := min(a0+int64(1+more)*n0, x_.Cols_), min(a1+n1, x_.Rows_), b2+n2
+				for i2 := b2; i2 < e2; i2++ {
+					for i1 := a1; i1 < e1; i1++ {
+						for i0 := a0; i0 < e0; i0++ {
+							/*line reduce.go:288*/ i_ := i1
+							j_ := i0
+							p_, m_ := gpu_apart(of_, x_.Data_[(i_*x_.Stride_)+j_])
+							q_, n_ := gpu_apart(of_, y_.Data_[(i_*y_.Stride_)+j_])
+							x_.Data_[(i_*x_.Stride_)+j_] = float32(p_ * q_)
+							e_.Data_[(i_*e_.Stride_)+j_] = ((e_.Data_[(i_*e_.Stride_)+j_] + f_.Data_[(i_*f_.Stride_)+j_]) + m_) + n_
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:2999
+	}
+	return nil
+}
+
+func mulApartFloat64Parts64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg0 parts64
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		mulApart[float64, parts64](it, arg0, gpu.Matrix[float64]{Data: support.Matrix[float64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[int64]{Data: support.Matrix[int64](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())}, gpu.Matrix[int64]{Data: support.Matrix[int64](args[15:]), Rows: int(args[17].Int64()), Cols: int(args[18].Int64()), Stride: int(args[19].Int64())})
+	})
+}
+
+func mulApartFloat64Parts64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var of_ gpu_parts64
+	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	e_ := gpu_Matrix___{Data_: support.Matrix[int64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	y_ := gpu_Matrix_{Data_: support.Matrix[float64](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
+	f_ := gpu_Matrix___{Data_: support.Matrix[int64](args[15:]), Rows_: args[17].Int64(), Cols_: args[18].Int64(), Stride_: args[19].Int64()}
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	s1 := int64(grid.Groups[1]) * n1
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		more := support.More(grid, i, hi)
+		i += more
+		for a1 := b1; a1 < x_.Rows_; a1 += s1 {
+			for a0 := b0; a0 < x_.Cols_; a0 += s0 {
+				e0, e1, e2 := min(a0+int64(1+more)*n0, x_.Cols_), min(a1+n1, x_.Rows_), b2+n2
+				for i2 := b2; i2 < e2; i2++ {
+					for i1 := a1; i1 < e1; i1++ {
+						for i0 := a0; i0 < e0; i0++ {
+							/*line reduce.go:288*/ i_ := i1
+							j_ := i0
+							p_, m_ := gpu_apart_(of_, x_.Data_[(i_*x_.Stride_)+j_])
+							q_, n_ := gpu_apart_(of_, y_.Data_[(i_*y_.Stride_)+j_])
+							x_.Data_[(i_*x_.Stride_)+j_] = float64(p_ * q_)
+							e_.Data_[(i_*e_.Stride_)+j_] = ((e_.Data_[(i_*e_.Stride_)+j_] + f_.Data_[(i_*f_.Stride_)+j_]) + m_) + n_
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:3042
+	}
+	return nil
+}
+
+func togetherFloat32Parts32Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg0 parts32
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		together[float32, parts32](it, arg0, gpu.Matrix[float32]{Data: support.Matrix[float32](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float32]{Data: support.Matrix[float32](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[int64]{Data: support.Matrix[int64](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())})
+	})
+}
+
+func togetherFloat32Parts32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var of_ gpu_parts32
+	z_ := gpu_Matrix{Data_: support.Matrix[float32](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	x_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	e_ := gpu_Matrix___{Data_: support.Matrix[int64](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	s1 := int64(grid.Groups[1]) * n1
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		more := support.More(grid, i, hi)
+		i += more
+		for a1 := b1; a1 < z_.Rows_; a1 += s1 {
+			for a0 := b0; a0 < z_.Cols_; a0 += s0 {
+				e0, e1, e2 := min(a0+int64(1+more)*n0, z_.Cols_), min(a1+n1, z_.Rows_), b2+n2
+				for i2 := b2; i2 < e2; i2++ {
+					for i1 := a1; i1 < e1; i1++ {
+						for i0 := a0; i0 < e0; i0++ {
+							/*line reduce.go:302*/ i_ := i1
+							j_ := i0
+							p_, n_ := gpu_apart(of_, x_.Data_[(i_*x_.Stride_)+j_])
+							z_.Data_[(i_*z_.Stride_)+j_] = gpu_together(of_, p_, n_+e_.Data_[(i_*e_.Stride_)+j_])
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:3082
+	}
+	return nil
+}
+
+func togetherFloat64Parts64Plain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var arg0 parts64
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		together[float64, parts64](it, arg0, gpu.Matrix[float64]{Data: support.Matrix[float64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())}, gpu.Matrix[float64]{Data: support.Matrix[float64](args[5:]), Rows: int(args[7].Int64()), Cols: int(args[8].Int64()), Stride: int(args[9].Int64())}, gpu.Matrix[int64]{Data: support.Matrix[int64](args[10:]), Rows: int(args[12].Int64()), Cols: int(args[13].Int64()), Stride: int(args[14].Int64())})
+	})
+}
+
+func togetherFloat64Parts64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	var of_ gpu_parts64
+	z_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	x_ := gpu_Matrix_{Data_: support.Matrix[float64](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
+	e_ := gpu_Matrix___{Data_: support.Matrix[int64](args[10:]), Rows_: args[12].Int64(), Cols_: args[13].Int64(), Stride_: args[14].Int64()}
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	s0 := int64(grid.Groups[0]) * n0
+	s1 := int64(grid.Groups[1]) * n1
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		more := support.More(grid, i, hi)
+		i += more
+		for a1 := b1; a1 < z_.Rows_; a1 += s1 {
+			for a0 := b0; a0 < z_.Cols_; a0 += s0 {
+				e0, e1, e2 := min(a0+int64(1+more)*n0, z_.Cols_), min(a1+n1, z_.Rows_), b2+n2
+				for i2 := b2; i2 < e2; i2++ {
+					for i1 := a1; i1 < e1; i1++ {
+						for i0 := a0; i0 < e0; i0++ {
+							/*line reduce.go:302*/ i_ := i1
+							j_ := i0
+							p_, n_ := gpu_apart_(of_, x_.Data_[(i_*x_.Stride_)+j_])
+							z_.Data_[(i_*z_.Stride_)+j_] = gpu_together_(of_, p_, n_+e_.Data_[(i_*e_.Stride_)+j_])
+						}
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:3122
+	}
+	return nil
+}
+
+func gpu_apart(t_ gpu_parts32, x_ float32) (float32, int64) {
+	/*line reduce.go:323*/ var mantissa_ float32
+	/*line reduce.go:323*/ var n_ int64
+	_ = n_
+	/*line reduce.go:324*/ t2_, e_ := gpu_Frexp(x_)
+	/*line reduce.go:324*/ mantissa_ = t2_
+	return mantissa_, e_
+//line kernels_tandem.go:3134
+}
+
+func gpu_apart_(t_ gpu_parts64, x_ float64) (float64, int64) {
+	/*line reduce.go:328*/ var mantissa_ float64
+	/*line reduce.go:328*/ var n_ int64
+	_ = n_
+	/*line reduce.go:329*/ t2_, e_ := gpu_Frexp_(x_)
+	/*line reduce.go:329*/ mantissa_ = t2_
+	return mantissa_, e_
+//line kernels_tandem.go:3144
+}
+
+func gpu_together(t_ gpu_parts32, mantissa_ float32, n_ int64) float32 {
+	/*line reduce.go:334*/ n_ = max(int64(-200), min(n_, int64(200)))
+	h_ := n_ / int64(2)
+	return float32(float32(mantissa_*math.Float32frombits(uint32((int64(127)+h_))<<(23))) * math.Float32frombits(uint32(((int64(127)+n_)-h_))<<(23)))
+//line kernels_tandem.go:3151
+}
+
+func gpu_together_(t_ gpu_parts64, mantissa_ float64, n_ int64) float64 {
+	/*line reduce.go:340*/ return gpu_Ldexp(mantissa_, max(int64(-4000), min(n_, int64(4000))))
+//line kernels_tandem.go:3156
+}
+
 func gpu_add(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:15*/ return x_ + y_
-//line kernels_tandem.go:2891
+//line kernels_tandem.go:3161
 }
 
 func gpu_add_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:15*/ return x_ + y_
-//line kernels_tandem.go:2896
+//line kernels_tandem.go:3166
 }
 
 func gpu_add__(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:15*/ return x_ + y_
-//line kernels_tandem.go:2901
+//line kernels_tandem.go:3171
 }
 
 func gpu_sub(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:23*/ return x_ - y_
-//line kernels_tandem.go:2906
+//line kernels_tandem.go:3176
 }
 
 func gpu_sub_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:23*/ return x_ - y_
-//line kernels_tandem.go:2911
+//line kernels_tandem.go:3181
 }
 
 func gpu_sub__(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:23*/ return x_ - y_
-//line kernels_tandem.go:2916
+//line kernels_tandem.go:3186
 }
 
 func gpu_mul(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:32*/ return float32(x_ * y_)
-//line kernels_tandem.go:2921
+//line kernels_tandem.go:3191
 }
 
 func gpu_mul_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:32*/ return float64(x_ * y_)
-//line kernels_tandem.go:2926
+//line kernels_tandem.go:3196
 }
 
 func gpu_mul__(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:32*/ return x_ * y_
-//line kernels_tandem.go:2931
+//line kernels_tandem.go:3201
 }
 
 func gpu_div(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:40*/ return x_ / y_
-//line kernels_tandem.go:2936
+//line kernels_tandem.go:3206
 }
 
 func gpu_div_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:40*/ return x_ / y_
-//line kernels_tandem.go:2941
+//line kernels_tandem.go:3211
 }
 
 func gpu_fma(x_ float32, y_ float32, z_ float32) float32 {
 	/*line arithmetic.go:48*/ return support.FMA32(x_, y_, z_)
-//line kernels_tandem.go:2946
+//line kernels_tandem.go:3216
 }
 
 func gpu_fma_(x_ float64, y_ float64, z_ float64) float64 {
 	/*line arithmetic.go:48*/ return math.FMA(x_, y_, z_)
-//line kernels_tandem.go:2951
+//line kernels_tandem.go:3221
 }
 
 func gpu_fma__(x_ int32, y_ int32, z_ int32) int32 {
 	/*line arithmetic.go:48*/ return (x_ * y_) + z_
-//line kernels_tandem.go:2956
+//line kernels_tandem.go:3226
 }
 
 func gpu_neg(x_ float32) float32 {
 	/*line arithmetic.go:56*/ return -x_
-//line kernels_tandem.go:2961
+//line kernels_tandem.go:3231
 }
 
 func gpu_neg_(x_ float64) float64 {
 	/*line arithmetic.go:56*/ return -x_
-//line kernels_tandem.go:2966
+//line kernels_tandem.go:3236
 }
 
 func gpu_neg__(x_ int32) int32 {
 	/*line arithmetic.go:56*/ return -x_
-//line kernels_tandem.go:2971
+//line kernels_tandem.go:3241
 }
 
 func gpu_abs(x_ float32) float32 {
@@ -2975,7 +3245,7 @@ func gpu_abs(x_ float32) float32 {
 		return -x_
 	}
 	return x_ + float32(0)
-//line kernels_tandem.go:2979
+//line kernels_tandem.go:3249
 }
 
 func gpu_abs_(x_ float64) float64 {
@@ -2983,7 +3253,7 @@ func gpu_abs_(x_ float64) float64 {
 		return -x_
 	}
 	return x_ + float64(0)
-//line kernels_tandem.go:2987
+//line kernels_tandem.go:3257
 }
 
 func gpu_abs__(x_ int32) int32 {
@@ -2991,7 +3261,7 @@ func gpu_abs__(x_ int32) int32 {
 		return -x_
 	}
 	return x_ + int32(0)
-//line kernels_tandem.go:2995
+//line kernels_tandem.go:3265
 }
 
 func gpu_sign(x_ float32) float32 {
@@ -3003,7 +3273,7 @@ func gpu_sign(x_ float32) float32 {
 		}
 	}
 	/*line arithmetic.go:84*/ return x_
-//line kernels_tandem.go:3007
+//line kernels_tandem.go:3277
 }
 
 func gpu_sign_(x_ float64) float64 {
@@ -3015,7 +3285,7 @@ func gpu_sign_(x_ float64) float64 {
 		}
 	}
 	/*line arithmetic.go:84*/ return x_
-//line kernels_tandem.go:3019
+//line kernels_tandem.go:3289
 }
 
 func gpu_sign__(x_ int32) int32 {
@@ -3027,62 +3297,62 @@ func gpu_sign__(x_ int32) int32 {
 		}
 	}
 	/*line arithmetic.go:84*/ return x_
-//line kernels_tandem.go:3031
+//line kernels_tandem.go:3301
 }
 
 func gpu_minimum(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:93*/ return min(x_, y_)
-//line kernels_tandem.go:3036
+//line kernels_tandem.go:3306
 }
 
 func gpu_minimum_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:93*/ return min(x_, y_)
-//line kernels_tandem.go:3041
+//line kernels_tandem.go:3311
 }
 
 func gpu_minimum__(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:93*/ return min(x_, y_)
-//line kernels_tandem.go:3046
+//line kernels_tandem.go:3316
 }
 
 func gpu_maximum(x_ float32, y_ float32) float32 {
 	/*line arithmetic.go:101*/ return max(x_, y_)
-//line kernels_tandem.go:3051
+//line kernels_tandem.go:3321
 }
 
 func gpu_maximum_(x_ float64, y_ float64) float64 {
 	/*line arithmetic.go:101*/ return max(x_, y_)
-//line kernels_tandem.go:3056
+//line kernels_tandem.go:3326
 }
 
 func gpu_maximum__(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:101*/ return max(x_, y_)
-//line kernels_tandem.go:3061
+//line kernels_tandem.go:3331
 }
 
 func gpu_clip(x_ float32, y_ float32, z_ float32) float32 {
 	/*line arithmetic.go:109*/ return min(max(x_, y_), z_)
-//line kernels_tandem.go:3066
+//line kernels_tandem.go:3336
 }
 
 func gpu_clip_(x_ float64, y_ float64, z_ float64) float64 {
 	/*line arithmetic.go:109*/ return min(max(x_, y_), z_)
-//line kernels_tandem.go:3071
+//line kernels_tandem.go:3341
 }
 
 func gpu_clip__(x_ int32, y_ int32, z_ int32) int32 {
 	/*line arithmetic.go:109*/ return min(max(x_, y_), z_)
-//line kernels_tandem.go:3076
+//line kernels_tandem.go:3346
 }
 
 func gpu_sqrt(x_ float32) float32 {
 	/*line arithmetic.go:119*/ return float32(math.Sqrt(float64(x_)))
-//line kernels_tandem.go:3081
+//line kernels_tandem.go:3351
 }
 
 func gpu_sqrt_(x_ float64) float64 {
 	/*line arithmetic.go:119*/ return math.Sqrt(x_)
-//line kernels_tandem.go:3086
+//line kernels_tandem.go:3356
 }
 
 func gpu_quo(x_ int32, y_ int32) int32 {
@@ -3090,7 +3360,7 @@ func gpu_quo(x_ int32, y_ int32) int32 {
 		return int32(0)
 	}
 	return support.Div(x_, y_)
-//line kernels_tandem.go:3094
+//line kernels_tandem.go:3364
 }
 
 func gpu_rem(x_ int32, y_ int32) int32 {
@@ -3098,197 +3368,197 @@ func gpu_rem(x_ int32, y_ int32) int32 {
 		return int32(0)
 	}
 	return support.Rem(x_, y_)
-//line kernels_tandem.go:3102
+//line kernels_tandem.go:3372
 }
 
 func gpu_bitAnd(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:154*/ return x_ & y_
-//line kernels_tandem.go:3107
+//line kernels_tandem.go:3377
 }
 
 func gpu_bitOr(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:162*/ return x_ | y_
-//line kernels_tandem.go:3112
+//line kernels_tandem.go:3382
 }
 
 func gpu_bitXor(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:170*/ return x_ ^ y_
-//line kernels_tandem.go:3117
+//line kernels_tandem.go:3387
 }
 
 func gpu_shiftLeft(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:178*/ return x_ << (uint64(uint32(y_)))
-//line kernels_tandem.go:3122
+//line kernels_tandem.go:3392
 }
 
 func gpu_shiftRight(x_ int32, y_ int32) int32 {
 	/*line arithmetic.go:186*/ return x_ >> (uint64(uint32(y_)))
-//line kernels_tandem.go:3127
+//line kernels_tandem.go:3397
 }
 
 func gpu_same(x_ float32) float32 {
 	/*line array.go:86*/ return x_
-//line kernels_tandem.go:3132
+//line kernels_tandem.go:3402
 }
 
 func gpu_same_(x_ float64) float64 {
 	/*line array.go:86*/ return x_
-//line kernels_tandem.go:3137
+//line kernels_tandem.go:3407
 }
 
 func gpu_same__(x_ int32) int32 {
 	/*line array.go:86*/ return x_
-//line kernels_tandem.go:3142
+//line kernels_tandem.go:3412
 }
 
 func gpu_same___(x_ bool) bool {
 	/*line array.go:86*/ return x_
-//line kernels_tandem.go:3147
+//line kernels_tandem.go:3417
 }
 
 func gpu_same____(x_ uint16) uint16 {
 	/*line array.go:86*/ return x_
-//line kernels_tandem.go:3152
+//line kernels_tandem.go:3422
 }
 
 func gpu_same_____(x_ uint16) uint16 {
 	/*line array.go:86*/ return x_
-//line kernels_tandem.go:3157
+//line kernels_tandem.go:3427
 }
 
 func gpu_same______(x_ int8) int8 {
 	/*line array.go:86*/ return x_
-//line kernels_tandem.go:3162
+//line kernels_tandem.go:3432
 }
 
 func gpu_same_______(x_ int16) int16 {
 	/*line array.go:86*/ return x_
-//line kernels_tandem.go:3167
+//line kernels_tandem.go:3437
 }
 
 func gpu_same________(x_ int64) int64 {
 	/*line array.go:86*/ return x_
-//line kernels_tandem.go:3172
+//line kernels_tandem.go:3442
 }
 
 func gpu_same_________(x_ uint8) uint8 {
 	/*line array.go:86*/ return x_
-//line kernels_tandem.go:3177
+//line kernels_tandem.go:3447
 }
 
 func gpu_same__________(x_ uint16) uint16 {
 	/*line array.go:86*/ return x_
-//line kernels_tandem.go:3182
+//line kernels_tandem.go:3452
 }
 
 func gpu_same___________(x_ uint32) uint32 {
 	/*line array.go:86*/ return x_
-//line kernels_tandem.go:3187
+//line kernels_tandem.go:3457
 }
 
 func gpu_same____________(x_ uint64) uint64 {
 	/*line array.go:86*/ return x_
-//line kernels_tandem.go:3192
+//line kernels_tandem.go:3462
 }
 
 func gpu_less(x_ float32, y_ float32) bool {
 	/*line compare.go:17*/ return x_ < y_
-//line kernels_tandem.go:3197
+//line kernels_tandem.go:3467
 }
 
 func gpu_less_(x_ float64, y_ float64) bool {
 	/*line compare.go:17*/ return x_ < y_
-//line kernels_tandem.go:3202
+//line kernels_tandem.go:3472
 }
 
 func gpu_less__(x_ int32, y_ int32) bool {
 	/*line compare.go:17*/ return x_ < y_
-//line kernels_tandem.go:3207
+//line kernels_tandem.go:3477
 }
 
 func gpu_lessEqual(x_ float32, y_ float32) bool {
 	/*line compare.go:25*/ return x_ <= y_
-//line kernels_tandem.go:3212
+//line kernels_tandem.go:3482
 }
 
 func gpu_lessEqual_(x_ float64, y_ float64) bool {
 	/*line compare.go:25*/ return x_ <= y_
-//line kernels_tandem.go:3217
+//line kernels_tandem.go:3487
 }
 
 func gpu_lessEqual__(x_ int32, y_ int32) bool {
 	/*line compare.go:25*/ return x_ <= y_
-//line kernels_tandem.go:3222
+//line kernels_tandem.go:3492
 }
 
 func gpu_equals(x_ float32, y_ float32) bool {
 	/*line compare.go:33*/ return x_ == y_
-//line kernels_tandem.go:3227
+//line kernels_tandem.go:3497
 }
 
 func gpu_equals_(x_ float64, y_ float64) bool {
 	/*line compare.go:33*/ return x_ == y_
-//line kernels_tandem.go:3232
+//line kernels_tandem.go:3502
 }
 
 func gpu_equals__(x_ int32, y_ int32) bool {
 	/*line compare.go:33*/ return x_ == y_
-//line kernels_tandem.go:3237
+//line kernels_tandem.go:3507
 }
 
 func gpu_equals___(x_ bool, y_ bool) bool {
 	/*line compare.go:33*/ return x_ == y_
-//line kernels_tandem.go:3242
+//line kernels_tandem.go:3512
 }
 
 func gpu_notEqual(x_ float32, y_ float32) bool {
 	/*line compare.go:41*/ return x_ != y_
-//line kernels_tandem.go:3247
+//line kernels_tandem.go:3517
 }
 
 func gpu_notEqual_(x_ float64, y_ float64) bool {
 	/*line compare.go:41*/ return x_ != y_
-//line kernels_tandem.go:3252
+//line kernels_tandem.go:3522
 }
 
 func gpu_notEqual__(x_ int32, y_ int32) bool {
 	/*line compare.go:41*/ return x_ != y_
-//line kernels_tandem.go:3257
+//line kernels_tandem.go:3527
 }
 
 func gpu_notEqual___(x_ bool, y_ bool) bool {
 	/*line compare.go:41*/ return x_ != y_
-//line kernels_tandem.go:3262
+//line kernels_tandem.go:3532
 }
 
 func gpu_isNaN(x_ float32) bool {
 	/*line compare.go:59*/ return x_ != x_
-//line kernels_tandem.go:3267
+//line kernels_tandem.go:3537
 }
 
 func gpu_isNaN_(x_ float64) bool {
 	/*line compare.go:59*/ return x_ != x_
-//line kernels_tandem.go:3272
+//line kernels_tandem.go:3542
 }
 
 func gpu_isFinite(x_ float32) bool {
 	/*line compare.go:67*/ return (x_ - x_) == float32(0)
-//line kernels_tandem.go:3277
+//line kernels_tandem.go:3547
 }
 
 func gpu_isFinite_(x_ float64) bool {
 	/*line compare.go:67*/ return (x_ - x_) == float64(0)
-//line kernels_tandem.go:3282
+//line kernels_tandem.go:3552
 }
 
 func gpu_and(x_ bool, y_ bool) bool {
 	/*line compare.go:75*/ return x_ && y_
-//line kernels_tandem.go:3287
+//line kernels_tandem.go:3557
 }
 
 func gpu_or(x_ bool, y_ bool) bool {
 	/*line compare.go:83*/ return x_ || y_
-//line kernels_tandem.go:3292
+//line kernels_tandem.go:3562
 }
 
 func gpu_where(x_ bool, y_ float32, z_ float32) float32 {
@@ -3296,7 +3566,7 @@ func gpu_where(x_ bool, y_ float32, z_ float32) float32 {
 		return y_
 	}
 	return z_
-//line kernels_tandem.go:3300
+//line kernels_tandem.go:3570
 }
 
 func gpu_where_(x_ bool, y_ float64, z_ float64) float64 {
@@ -3304,7 +3574,7 @@ func gpu_where_(x_ bool, y_ float64, z_ float64) float64 {
 		return y_
 	}
 	return z_
-//line kernels_tandem.go:3308
+//line kernels_tandem.go:3578
 }
 
 func gpu_where__(x_ bool, y_ int32, z_ int32) int32 {
@@ -3312,7 +3582,7 @@ func gpu_where__(x_ bool, y_ int32, z_ int32) int32 {
 		return y_
 	}
 	return z_
-//line kernels_tandem.go:3316
+//line kernels_tandem.go:3586
 }
 
 func gpu_where___(x_ bool, y_ bool, z_ bool) bool {
@@ -3320,7 +3590,7 @@ func gpu_where___(x_ bool, y_ bool, z_ bool) bool {
 		return y_
 	}
 	return z_
-//line kernels_tandem.go:3324
+//line kernels_tandem.go:3594
 }
 
 func gpu_where____(x_ bool, y_ uint16, z_ uint16) uint16 {
@@ -3328,7 +3598,7 @@ func gpu_where____(x_ bool, y_ uint16, z_ uint16) uint16 {
 		return y_
 	}
 	return z_
-//line kernels_tandem.go:3332
+//line kernels_tandem.go:3602
 }
 
 func gpu_where_____(x_ bool, y_ uint16, z_ uint16) uint16 {
@@ -3336,7 +3606,7 @@ func gpu_where_____(x_ bool, y_ uint16, z_ uint16) uint16 {
 		return y_
 	}
 	return z_
-//line kernels_tandem.go:3340
+//line kernels_tandem.go:3610
 }
 
 func gpu_where______(x_ bool, y_ int8, z_ int8) int8 {
@@ -3344,7 +3614,7 @@ func gpu_where______(x_ bool, y_ int8, z_ int8) int8 {
 		return y_
 	}
 	return z_
-//line kernels_tandem.go:3348
+//line kernels_tandem.go:3618
 }
 
 func gpu_where_______(x_ bool, y_ int16, z_ int16) int16 {
@@ -3352,7 +3622,7 @@ func gpu_where_______(x_ bool, y_ int16, z_ int16) int16 {
 		return y_
 	}
 	return z_
-//line kernels_tandem.go:3356
+//line kernels_tandem.go:3626
 }
 
 func gpu_where________(x_ bool, y_ int64, z_ int64) int64 {
@@ -3360,7 +3630,7 @@ func gpu_where________(x_ bool, y_ int64, z_ int64) int64 {
 		return y_
 	}
 	return z_
-//line kernels_tandem.go:3364
+//line kernels_tandem.go:3634
 }
 
 func gpu_where_________(x_ bool, y_ uint8, z_ uint8) uint8 {
@@ -3368,7 +3638,7 @@ func gpu_where_________(x_ bool, y_ uint8, z_ uint8) uint8 {
 		return y_
 	}
 	return z_
-//line kernels_tandem.go:3372
+//line kernels_tandem.go:3642
 }
 
 func gpu_where__________(x_ bool, y_ uint16, z_ uint16) uint16 {
@@ -3376,7 +3646,7 @@ func gpu_where__________(x_ bool, y_ uint16, z_ uint16) uint16 {
 		return y_
 	}
 	return z_
-//line kernels_tandem.go:3380
+//line kernels_tandem.go:3650
 }
 
 func gpu_where___________(x_ bool, y_ uint32, z_ uint32) uint32 {
@@ -3384,7 +3654,7 @@ func gpu_where___________(x_ bool, y_ uint32, z_ uint32) uint32 {
 		return y_
 	}
 	return z_
-//line kernels_tandem.go:3388
+//line kernels_tandem.go:3658
 }
 
 func gpu_where____________(x_ bool, y_ uint64, z_ uint64) uint64 {
@@ -3392,699 +3662,699 @@ func gpu_where____________(x_ bool, y_ uint64, z_ uint64) uint64 {
 		return y_
 	}
 	return z_
-//line kernels_tandem.go:3396
+//line kernels_tandem.go:3666
 }
 
 func gpu_near(x_ float32, y_ float32, rtol_ float32, atol_ float32) bool {
 	/*line compare.go:133*/ most_ := atol_ + float32(rtol_*gpu_abs(y_))
 	return (x_ == y_) || ((gpu_abs(x_-y_) <= most_) && ((y_ - y_) == float32(0)))
-//line kernels_tandem.go:3402
+//line kernels_tandem.go:3672
 }
 
 func gpu_near_(x_ float64, y_ float64, rtol_ float64, atol_ float64) bool {
 	/*line compare.go:133*/ most_ := atol_ + float64(rtol_*gpu_abs_(y_))
 	return (x_ == y_) || ((gpu_abs_(x_-y_) <= most_) && ((y_ - y_) == float64(0)))
-//line kernels_tandem.go:3408
+//line kernels_tandem.go:3678
 }
 
 func gpu_toBool(x_ uint8) bool {
 	/*line convert.go:140*/ return x_ != uint8(0)
-//line kernels_tandem.go:3413
+//line kernels_tandem.go:3683
 }
 
 func gpu_toBool_(x_ uint16) bool {
 	/*line convert.go:140*/ return x_ != uint16(0)
-//line kernels_tandem.go:3418
+//line kernels_tandem.go:3688
 }
 
 func gpu_toBool__(x_ uint32) bool {
 	/*line convert.go:140*/ return x_ != uint32(0)
-//line kernels_tandem.go:3423
+//line kernels_tandem.go:3693
 }
 
 func gpu_toBool___(x_ uint64) bool {
 	/*line convert.go:140*/ return x_ != uint64(0)
-//line kernels_tandem.go:3428
+//line kernels_tandem.go:3698
 }
 
 func gpu_toBool____(x_ float32) bool {
 	/*line convert.go:140*/ return x_ != float32(0)
-//line kernels_tandem.go:3433
+//line kernels_tandem.go:3703
 }
 
 func gpu_toBool_____(x_ float64) bool {
 	/*line convert.go:140*/ return x_ != float64(0)
-//line kernels_tandem.go:3438
+//line kernels_tandem.go:3708
 }
 
 func gpu_toInt8(x_ float32) int8 {
 	/*line convert.go:143*/ return support.Int[int8](x_)
-//line kernels_tandem.go:3443
+//line kernels_tandem.go:3713
 }
 
 func gpu_toInt8_(x_ float64) int8 {
 	/*line convert.go:143*/ return support.Int[int8](x_)
-//line kernels_tandem.go:3448
+//line kernels_tandem.go:3718
 }
 
 func gpu_toInt16(x_ float32) int16 {
 	/*line convert.go:146*/ return support.Int[int16](x_)
-//line kernels_tandem.go:3453
+//line kernels_tandem.go:3723
 }
 
 func gpu_toInt16_(x_ float64) int16 {
 	/*line convert.go:146*/ return support.Int[int16](x_)
-//line kernels_tandem.go:3458
+//line kernels_tandem.go:3728
 }
 
 func gpu_toInt32(x_ float32) int32 {
 	/*line convert.go:149*/ return support.Int[int32](x_)
-//line kernels_tandem.go:3463
+//line kernels_tandem.go:3733
 }
 
 func gpu_toInt32_(x_ float64) int32 {
 	/*line convert.go:149*/ return support.Int[int32](x_)
-//line kernels_tandem.go:3468
+//line kernels_tandem.go:3738
 }
 
 func gpu_toInt64(x_ float32) int64 {
 	/*line convert.go:152*/ return support.Int[int64](x_)
-//line kernels_tandem.go:3473
+//line kernels_tandem.go:3743
 }
 
 func gpu_toInt64_(x_ float64) int64 {
 	/*line convert.go:152*/ return support.Int[int64](x_)
-//line kernels_tandem.go:3478
+//line kernels_tandem.go:3748
 }
 
 func gpu_toUint8(x_ float32) uint8 {
 	/*line convert.go:155*/ return support.Int[uint8](x_)
-//line kernels_tandem.go:3483
+//line kernels_tandem.go:3753
 }
 
 func gpu_toUint8_(x_ float64) uint8 {
 	/*line convert.go:155*/ return support.Int[uint8](x_)
-//line kernels_tandem.go:3488
+//line kernels_tandem.go:3758
 }
 
 func gpu_toUint8__(x_ uint16) uint8 {
 	/*line convert.go:155*/ return uint8(x_)
-//line kernels_tandem.go:3493
+//line kernels_tandem.go:3763
 }
 
 func gpu_toUint8___(x_ uint32) uint8 {
 	/*line convert.go:155*/ return uint8(x_)
-//line kernels_tandem.go:3498
+//line kernels_tandem.go:3768
 }
 
 func gpu_toUint8____(x_ uint64) uint8 {
 	/*line convert.go:155*/ return uint8(x_)
-//line kernels_tandem.go:3503
+//line kernels_tandem.go:3773
 }
 
 func gpu_toUint16(x_ float32) uint16 {
 	/*line convert.go:158*/ return support.Int[uint16](x_)
-//line kernels_tandem.go:3508
+//line kernels_tandem.go:3778
 }
 
 func gpu_toUint16_(x_ float64) uint16 {
 	/*line convert.go:158*/ return support.Int[uint16](x_)
-//line kernels_tandem.go:3513
+//line kernels_tandem.go:3783
 }
 
 func gpu_toUint16__(x_ int8) uint16 {
 	/*line convert.go:158*/ return uint16(x_)
-//line kernels_tandem.go:3518
+//line kernels_tandem.go:3788
 }
 
 func gpu_toUint16___(x_ uint8) uint16 {
 	/*line convert.go:158*/ return uint16(x_)
-//line kernels_tandem.go:3523
+//line kernels_tandem.go:3793
 }
 
 func gpu_toUint16____(x_ uint32) uint16 {
 	/*line convert.go:158*/ return uint16(x_)
-//line kernels_tandem.go:3528
+//line kernels_tandem.go:3798
 }
 
 func gpu_toUint16_____(x_ uint64) uint16 {
 	/*line convert.go:158*/ return uint16(x_)
-//line kernels_tandem.go:3533
+//line kernels_tandem.go:3803
 }
 
 func gpu_toUint32(x_ float32) uint32 {
 	/*line convert.go:161*/ return support.Int[uint32](x_)
-//line kernels_tandem.go:3538
+//line kernels_tandem.go:3808
 }
 
 func gpu_toUint32_(x_ float64) uint32 {
 	/*line convert.go:161*/ return support.Int[uint32](x_)
-//line kernels_tandem.go:3543
+//line kernels_tandem.go:3813
 }
 
 func gpu_toUint32__(x_ int8) uint32 {
 	/*line convert.go:161*/ return uint32(x_)
-//line kernels_tandem.go:3548
+//line kernels_tandem.go:3818
 }
 
 func gpu_toUint32___(x_ uint8) uint32 {
 	/*line convert.go:161*/ return uint32(x_)
-//line kernels_tandem.go:3553
+//line kernels_tandem.go:3823
 }
 
 func gpu_toUint32____(x_ int16) uint32 {
 	/*line convert.go:161*/ return uint32(x_)
-//line kernels_tandem.go:3558
+//line kernels_tandem.go:3828
 }
 
 func gpu_toUint32_____(x_ uint16) uint32 {
 	/*line convert.go:161*/ return uint32(x_)
-//line kernels_tandem.go:3563
+//line kernels_tandem.go:3833
 }
 
 func gpu_toUint32______(x_ uint64) uint32 {
 	/*line convert.go:161*/ return uint32(x_)
-//line kernels_tandem.go:3568
+//line kernels_tandem.go:3838
 }
 
 func gpu_toUint64(x_ float32) uint64 {
 	/*line convert.go:164*/ return support.Int[uint64](x_)
-//line kernels_tandem.go:3573
+//line kernels_tandem.go:3843
 }
 
 func gpu_toUint64_(x_ float64) uint64 {
 	/*line convert.go:164*/ return support.Int[uint64](x_)
-//line kernels_tandem.go:3578
+//line kernels_tandem.go:3848
 }
 
 func gpu_toUint64__(x_ int8) uint64 {
 	/*line convert.go:164*/ return uint64(x_)
-//line kernels_tandem.go:3583
+//line kernels_tandem.go:3853
 }
 
 func gpu_toUint64___(x_ uint8) uint64 {
 	/*line convert.go:164*/ return uint64(x_)
-//line kernels_tandem.go:3588
+//line kernels_tandem.go:3858
 }
 
 func gpu_toUint64____(x_ int16) uint64 {
 	/*line convert.go:164*/ return uint64(x_)
-//line kernels_tandem.go:3593
+//line kernels_tandem.go:3863
 }
 
 func gpu_toUint64_____(x_ uint16) uint64 {
 	/*line convert.go:164*/ return uint64(x_)
-//line kernels_tandem.go:3598
+//line kernels_tandem.go:3868
 }
 
 func gpu_toUint64______(x_ int32) uint64 {
 	/*line convert.go:164*/ return uint64(x_)
-//line kernels_tandem.go:3603
+//line kernels_tandem.go:3873
 }
 
 func gpu_toUint64_______(x_ uint32) uint64 {
 	/*line convert.go:164*/ return uint64(x_)
-//line kernels_tandem.go:3608
+//line kernels_tandem.go:3878
 }
 
 func gpu_toFloat32(x_ float64) float32 {
 	/*line convert.go:167*/ return float32(x_)
-//line kernels_tandem.go:3613
+//line kernels_tandem.go:3883
 }
 
 func gpu_toFloat32_(x_ int8) float32 {
 	/*line convert.go:167*/ return float32(x_)
-//line kernels_tandem.go:3618
+//line kernels_tandem.go:3888
 }
 
 func gpu_toFloat32__(x_ int16) float32 {
 	/*line convert.go:167*/ return float32(x_)
-//line kernels_tandem.go:3623
+//line kernels_tandem.go:3893
 }
 
 func gpu_toFloat32___(x_ int32) float32 {
 	/*line convert.go:167*/ return float32(x_)
-//line kernels_tandem.go:3628
+//line kernels_tandem.go:3898
 }
 
 func gpu_toFloat32____(x_ int64) float32 {
 	/*line convert.go:167*/ return float32(x_)
-//line kernels_tandem.go:3633
+//line kernels_tandem.go:3903
 }
 
 func gpu_toFloat32_____(x_ uint8) float32 {
 	/*line convert.go:167*/ return float32(x_)
-//line kernels_tandem.go:3638
+//line kernels_tandem.go:3908
 }
 
 func gpu_toFloat32______(x_ uint16) float32 {
 	/*line convert.go:167*/ return float32(x_)
-//line kernels_tandem.go:3643
+//line kernels_tandem.go:3913
 }
 
 func gpu_toFloat32_______(x_ uint32) float32 {
 	/*line convert.go:167*/ return float32(x_)
-//line kernels_tandem.go:3648
+//line kernels_tandem.go:3918
 }
 
 func gpu_toFloat32________(x_ uint64) float32 {
 	/*line convert.go:167*/ return float32(x_)
-//line kernels_tandem.go:3653
+//line kernels_tandem.go:3923
 }
 
 func gpu_toFloat64(x_ float32) float64 {
 	/*line convert.go:170*/ return float64(x_)
-//line kernels_tandem.go:3658
+//line kernels_tandem.go:3928
 }
 
 func gpu_toFloat64_(x_ int8) float64 {
 	/*line convert.go:170*/ return float64(x_)
-//line kernels_tandem.go:3663
+//line kernels_tandem.go:3933
 }
 
 func gpu_toFloat64__(x_ int16) float64 {
 	/*line convert.go:170*/ return float64(x_)
-//line kernels_tandem.go:3668
+//line kernels_tandem.go:3938
 }
 
 func gpu_toFloat64___(x_ int32) float64 {
 	/*line convert.go:170*/ return float64(x_)
-//line kernels_tandem.go:3673
+//line kernels_tandem.go:3943
 }
 
 func gpu_toFloat64____(x_ int64) float64 {
 	/*line convert.go:170*/ return float64(x_)
-//line kernels_tandem.go:3678
+//line kernels_tandem.go:3948
 }
 
 func gpu_toFloat64_____(x_ uint8) float64 {
 	/*line convert.go:170*/ return float64(x_)
-//line kernels_tandem.go:3683
+//line kernels_tandem.go:3953
 }
 
 func gpu_toFloat64______(x_ uint16) float64 {
 	/*line convert.go:170*/ return float64(x_)
-//line kernels_tandem.go:3688
+//line kernels_tandem.go:3958
 }
 
 func gpu_toFloat64_______(x_ uint32) float64 {
 	/*line convert.go:170*/ return float64(x_)
-//line kernels_tandem.go:3693
+//line kernels_tandem.go:3963
 }
 
 func gpu_toFloat64________(x_ uint64) float64 {
 	/*line convert.go:170*/ return float64(x_)
-//line kernels_tandem.go:3698
+//line kernels_tandem.go:3968
 }
 
 func gpu_widenFloat16(x_ uint16) float32 {
 	/*line convert.go:173*/ return gpu_Float32(x_)
-//line kernels_tandem.go:3703
+//line kernels_tandem.go:3973
 }
 
 func gpu_widenBFloat16(x_ uint16) float32 {
 	/*line convert.go:176*/ return gpu_Float32_(x_)
-//line kernels_tandem.go:3708
+//line kernels_tandem.go:3978
 }
 
 func gpu_toFloat16(x_ float32) uint16 {
 	/*line convert.go:179*/ return gpu_ToFloat16(x_)
-//line kernels_tandem.go:3713
+//line kernels_tandem.go:3983
 }
 
 func gpu_toBFloat16(x_ float32) uint16 {
 	/*line convert.go:182*/ return gpu_ToBFloat16(x_)
-//line kernels_tandem.go:3718
+//line kernels_tandem.go:3988
 }
 
 func gpu_doubleToFloat16(x_ float64) uint16 {
 	/*line convert.go:185*/ return gpu_ToFloat16(gpu_odd(x_))
-//line kernels_tandem.go:3723
+//line kernels_tandem.go:3993
 }
 
 func gpu_doubleToBFloat16(x_ float64) uint16 {
 	/*line convert.go:188*/ return gpu_ToBFloat16(gpu_odd(x_))
-//line kernels_tandem.go:3728
+//line kernels_tandem.go:3998
 }
 
 func gpu_exp(x_ float32) float32 {
 	/*line elementary.go:14*/ return f32.Exp(x_)
-//line kernels_tandem.go:3733
+//line kernels_tandem.go:4003
 }
 
 func gpu_exp_(x_ float64) float64 {
 	/*line elementary.go:14*/ return rmath.Exp(x_)
-//line kernels_tandem.go:3738
+//line kernels_tandem.go:4008
 }
 
 func gpu_exp2(x_ float32) float32 {
 	/*line elementary.go:22*/ return f32.Exp2(x_)
-//line kernels_tandem.go:3743
+//line kernels_tandem.go:4013
 }
 
 func gpu_exp2_(x_ float64) float64 {
 	/*line elementary.go:22*/ return rmath.Exp2(x_)
-//line kernels_tandem.go:3748
+//line kernels_tandem.go:4018
 }
 
 func gpu_expm1(x_ float32) float32 {
 	/*line elementary.go:30*/ return f32.Expm1(x_)
-//line kernels_tandem.go:3753
+//line kernels_tandem.go:4023
 }
 
 func gpu_expm1_(x_ float64) float64 {
 	/*line elementary.go:30*/ return rmath.Expm1(x_)
-//line kernels_tandem.go:3758
+//line kernels_tandem.go:4028
 }
 
 func gpu_log(x_ float32) float32 {
 	/*line elementary.go:38*/ return f32.Log(x_)
-//line kernels_tandem.go:3763
+//line kernels_tandem.go:4033
 }
 
 func gpu_log_(x_ float64) float64 {
 	/*line elementary.go:38*/ return rmath.Log(x_)
-//line kernels_tandem.go:3768
+//line kernels_tandem.go:4038
 }
 
 func gpu_log2(x_ float32) float32 {
 	/*line elementary.go:46*/ return f32.Log2(x_)
-//line kernels_tandem.go:3773
+//line kernels_tandem.go:4043
 }
 
 func gpu_log2_(x_ float64) float64 {
 	/*line elementary.go:46*/ return rmath.Log2(x_)
-//line kernels_tandem.go:3778
+//line kernels_tandem.go:4048
 }
 
 func gpu_log10(x_ float32) float32 {
 	/*line elementary.go:54*/ return f32.Log10(x_)
-//line kernels_tandem.go:3783
+//line kernels_tandem.go:4053
 }
 
 func gpu_log10_(x_ float64) float64 {
 	/*line elementary.go:54*/ return rmath.Log10(x_)
-//line kernels_tandem.go:3788
+//line kernels_tandem.go:4058
 }
 
 func gpu_log1p(x_ float32) float32 {
 	/*line elementary.go:62*/ return f32.Log1p(x_)
-//line kernels_tandem.go:3793
+//line kernels_tandem.go:4063
 }
 
 func gpu_log1p_(x_ float64) float64 {
 	/*line elementary.go:62*/ return rmath.Log1p(x_)
-//line kernels_tandem.go:3798
+//line kernels_tandem.go:4068
 }
 
 func gpu_sin(x_ float32) float32 {
 	/*line elementary.go:70*/ return f32.Sin(x_)
-//line kernels_tandem.go:3803
+//line kernels_tandem.go:4073
 }
 
 func gpu_sin_(x_ float64) float64 {
 	/*line elementary.go:70*/ return rmath.Sin(x_)
-//line kernels_tandem.go:3808
+//line kernels_tandem.go:4078
 }
 
 func gpu_cos(x_ float32) float32 {
 	/*line elementary.go:78*/ return f32.Cos(x_)
-//line kernels_tandem.go:3813
+//line kernels_tandem.go:4083
 }
 
 func gpu_cos_(x_ float64) float64 {
 	/*line elementary.go:78*/ return rmath.Cos(x_)
-//line kernels_tandem.go:3818
+//line kernels_tandem.go:4088
 }
 
 func gpu_tan(x_ float32) float32 {
 	/*line elementary.go:86*/ return f32.Tan(x_)
-//line kernels_tandem.go:3823
+//line kernels_tandem.go:4093
 }
 
 func gpu_tan_(x_ float64) float64 {
 	/*line elementary.go:86*/ return rmath.Tan(x_)
-//line kernels_tandem.go:3828
+//line kernels_tandem.go:4098
 }
 
 func gpu_sinPi(x_ float32) float32 {
 	/*line elementary.go:94*/ return f32.SinPi(x_)
-//line kernels_tandem.go:3833
+//line kernels_tandem.go:4103
 }
 
 func gpu_sinPi_(x_ float64) float64 {
 	/*line elementary.go:94*/ return rmath.SinPi(x_)
-//line kernels_tandem.go:3838
+//line kernels_tandem.go:4108
 }
 
 func gpu_cosPi(x_ float32) float32 {
 	/*line elementary.go:102*/ return f32.CosPi(x_)
-//line kernels_tandem.go:3843
+//line kernels_tandem.go:4113
 }
 
 func gpu_cosPi_(x_ float64) float64 {
 	/*line elementary.go:102*/ return rmath.CosPi(x_)
-//line kernels_tandem.go:3848
+//line kernels_tandem.go:4118
 }
 
 func gpu_asin(x_ float32) float32 {
 	/*line elementary.go:110*/ return f32.Asin(x_)
-//line kernels_tandem.go:3853
+//line kernels_tandem.go:4123
 }
 
 func gpu_asin_(x_ float64) float64 {
 	/*line elementary.go:110*/ return rmath.Asin(x_)
-//line kernels_tandem.go:3858
+//line kernels_tandem.go:4128
 }
 
 func gpu_acos(x_ float32) float32 {
 	/*line elementary.go:118*/ return f32.Acos(x_)
-//line kernels_tandem.go:3863
+//line kernels_tandem.go:4133
 }
 
 func gpu_acos_(x_ float64) float64 {
 	/*line elementary.go:118*/ return rmath.Acos(x_)
-//line kernels_tandem.go:3868
+//line kernels_tandem.go:4138
 }
 
 func gpu_atan(x_ float32) float32 {
 	/*line elementary.go:126*/ return f32.Atan(x_)
-//line kernels_tandem.go:3873
+//line kernels_tandem.go:4143
 }
 
 func gpu_atan_(x_ float64) float64 {
 	/*line elementary.go:126*/ return rmath.Atan(x_)
-//line kernels_tandem.go:3878
+//line kernels_tandem.go:4148
 }
 
 func gpu_sinh(x_ float32) float32 {
 	/*line elementary.go:134*/ return f32.Sinh(x_)
-//line kernels_tandem.go:3883
+//line kernels_tandem.go:4153
 }
 
 func gpu_sinh_(x_ float64) float64 {
 	/*line elementary.go:134*/ return rmath.Sinh(x_)
-//line kernels_tandem.go:3888
+//line kernels_tandem.go:4158
 }
 
 func gpu_cosh(x_ float32) float32 {
 	/*line elementary.go:142*/ return f32.Cosh(x_)
-//line kernels_tandem.go:3893
+//line kernels_tandem.go:4163
 }
 
 func gpu_cosh_(x_ float64) float64 {
 	/*line elementary.go:142*/ return rmath.Cosh(x_)
-//line kernels_tandem.go:3898
+//line kernels_tandem.go:4168
 }
 
 func gpu_tanh(x_ float32) float32 {
 	/*line elementary.go:150*/ return f32.Tanh(x_)
-//line kernels_tandem.go:3903
+//line kernels_tandem.go:4173
 }
 
 func gpu_tanh_(x_ float64) float64 {
 	/*line elementary.go:150*/ return rmath.Tanh(x_)
-//line kernels_tandem.go:3908
+//line kernels_tandem.go:4178
 }
 
 func gpu_asinh(x_ float32) float32 {
 	/*line elementary.go:158*/ return f32.Asinh(x_)
-//line kernels_tandem.go:3913
+//line kernels_tandem.go:4183
 }
 
 func gpu_asinh_(x_ float64) float64 {
 	/*line elementary.go:158*/ return rmath.Asinh(x_)
-//line kernels_tandem.go:3918
+//line kernels_tandem.go:4188
 }
 
 func gpu_acosh(x_ float32) float32 {
 	/*line elementary.go:166*/ return f32.Acosh(x_)
-//line kernels_tandem.go:3923
+//line kernels_tandem.go:4193
 }
 
 func gpu_acosh_(x_ float64) float64 {
 	/*line elementary.go:166*/ return rmath.Acosh(x_)
-//line kernels_tandem.go:3928
+//line kernels_tandem.go:4198
 }
 
 func gpu_atanh(x_ float32) float32 {
 	/*line elementary.go:174*/ return f32.Atanh(x_)
-//line kernels_tandem.go:3933
+//line kernels_tandem.go:4203
 }
 
 func gpu_atanh_(x_ float64) float64 {
 	/*line elementary.go:174*/ return rmath.Atanh(x_)
-//line kernels_tandem.go:3938
+//line kernels_tandem.go:4208
 }
 
 func gpu_cbrt(x_ float32) float32 {
 	/*line elementary.go:182*/ return f32.Cbrt(x_)
-//line kernels_tandem.go:3943
+//line kernels_tandem.go:4213
 }
 
 func gpu_cbrt_(x_ float64) float64 {
 	/*line elementary.go:182*/ return rmath.Cbrt(x_)
-//line kernels_tandem.go:3948
+//line kernels_tandem.go:4218
 }
 
 func gpu_rsqrt(x_ float32) float32 {
 	/*line elementary.go:190*/ return f32.Rsqrt(x_)
-//line kernels_tandem.go:3953
+//line kernels_tandem.go:4223
 }
 
 func gpu_rsqrt_(x_ float64) float64 {
 	/*line elementary.go:190*/ return rmath.Rsqrt(x_)
-//line kernels_tandem.go:3958
+//line kernels_tandem.go:4228
 }
 
 func gpu_erf(x_ float32) float32 {
 	/*line elementary.go:198*/ return f32.Erf(x_)
-//line kernels_tandem.go:3963
+//line kernels_tandem.go:4233
 }
 
 func gpu_erf_(x_ float64) float64 {
 	/*line elementary.go:198*/ return rmath.Erf(x_)
-//line kernels_tandem.go:3968
+//line kernels_tandem.go:4238
 }
 
 func gpu_erfc(x_ float32) float32 {
 	/*line elementary.go:206*/ return f32.Erfc(x_)
-//line kernels_tandem.go:3973
+//line kernels_tandem.go:4243
 }
 
 func gpu_erfc_(x_ float64) float64 {
 	/*line elementary.go:206*/ return rmath.Erfc(x_)
-//line kernels_tandem.go:3978
+//line kernels_tandem.go:4248
 }
 
 func gpu_sigmoid(x_ float32) float32 {
 	/*line elementary.go:214*/ return f32.Sigmoid(x_)
-//line kernels_tandem.go:3983
+//line kernels_tandem.go:4253
 }
 
 func gpu_sigmoid_(x_ float64) float64 {
 	/*line elementary.go:214*/ return rmath.Sigmoid(x_)
-//line kernels_tandem.go:3988
+//line kernels_tandem.go:4258
 }
 
 func gpu_floor(x_ float32) float32 {
 	/*line elementary.go:222*/ return f32.Floor(x_)
-//line kernels_tandem.go:3993
+//line kernels_tandem.go:4263
 }
 
 func gpu_floor_(x_ float64) float64 {
 	/*line elementary.go:222*/ return rmath.Floor(x_)
-//line kernels_tandem.go:3998
+//line kernels_tandem.go:4268
 }
 
 func gpu_ceil(x_ float32) float32 {
 	/*line elementary.go:230*/ return f32.Ceil(x_)
-//line kernels_tandem.go:4003
+//line kernels_tandem.go:4273
 }
 
 func gpu_ceil_(x_ float64) float64 {
 	/*line elementary.go:230*/ return rmath.Ceil(x_)
-//line kernels_tandem.go:4008
+//line kernels_tandem.go:4278
 }
 
 func gpu_trunc(x_ float32) float32 {
 	/*line elementary.go:238*/ return f32.Trunc(x_)
-//line kernels_tandem.go:4013
+//line kernels_tandem.go:4283
 }
 
 func gpu_trunc_(x_ float64) float64 {
 	/*line elementary.go:238*/ return rmath.Trunc(x_)
-//line kernels_tandem.go:4018
+//line kernels_tandem.go:4288
 }
 
 func gpu_round(x_ float32) float32 {
 	/*line elementary.go:246*/ return f32.Round(x_)
-//line kernels_tandem.go:4023
+//line kernels_tandem.go:4293
 }
 
 func gpu_round_(x_ float64) float64 {
 	/*line elementary.go:246*/ return rmath.Round(x_)
-//line kernels_tandem.go:4028
+//line kernels_tandem.go:4298
 }
 
 func gpu_roundToEven(x_ float32) float32 {
 	/*line elementary.go:254*/ return f32.RoundToEven(x_)
-//line kernels_tandem.go:4033
+//line kernels_tandem.go:4303
 }
 
 func gpu_roundToEven_(x_ float64) float64 {
 	/*line elementary.go:254*/ return rmath.RoundToEven(x_)
-//line kernels_tandem.go:4038
+//line kernels_tandem.go:4308
 }
 
 func gpu_pow(x_ float32, y_ float32) float32 {
 	/*line elementary.go:262*/ return f32.Pow(x_, y_)
-//line kernels_tandem.go:4043
+//line kernels_tandem.go:4313
 }
 
 func gpu_pow_(x_ float64, y_ float64) float64 {
 	/*line elementary.go:262*/ return rmath.Pow(x_, y_)
-//line kernels_tandem.go:4048
+//line kernels_tandem.go:4318
 }
 
 func gpu_atan2(x_ float32, y_ float32) float32 {
 	/*line elementary.go:270*/ return f32.Atan2(x_, y_)
-//line kernels_tandem.go:4053
+//line kernels_tandem.go:4323
 }
 
 func gpu_atan2_(x_ float64, y_ float64) float64 {
 	/*line elementary.go:270*/ return rmath.Atan2(x_, y_)
-//line kernels_tandem.go:4058
+//line kernels_tandem.go:4328
 }
 
 func gpu_hypot(x_ float32, y_ float32) float32 {
 	/*line elementary.go:278*/ return f32.Hypot(x_, y_)
-//line kernels_tandem.go:4063
+//line kernels_tandem.go:4333
 }
 
 func gpu_hypot_(x_ float64, y_ float64) float64 {
 	/*line elementary.go:278*/ return rmath.Hypot(x_, y_)
-//line kernels_tandem.go:4068
+//line kernels_tandem.go:4338
 }
 
 func gpu_mod(x_ float32, y_ float32) float32 {
 	/*line elementary.go:286*/ return f32.Mod(x_, y_)
-//line kernels_tandem.go:4073
+//line kernels_tandem.go:4343
 }
 
 func gpu_mod_(x_ float64, y_ float64) float64 {
 	/*line elementary.go:286*/ return rmath.Mod(x_, y_)
-//line kernels_tandem.go:4078
+//line kernels_tandem.go:4348
 }
 
 func gpu_relu(x_ float32) float32 {
 	/*line elementary.go:294*/ return max(x_, float32(0))
-//line kernels_tandem.go:4083
+//line kernels_tandem.go:4353
 }
 
 func gpu_relu_(x_ float64) float64 {
 	/*line elementary.go:294*/ return max(x_, float64(0))
-//line kernels_tandem.go:4088
+//line kernels_tandem.go:4358
 }
 
 func gpu_leakyRelu(x_ float32, y_ float32) float32 {
@@ -4092,7 +4362,7 @@ func gpu_leakyRelu(x_ float32, y_ float32) float32 {
 		return float32(y_ * x_)
 	}
 	return x_
-//line kernels_tandem.go:4096
+//line kernels_tandem.go:4366
 }
 
 func gpu_leakyRelu_(x_ float64, y_ float64) float64 {
@@ -4100,37 +4370,37 @@ func gpu_leakyRelu_(x_ float64, y_ float64) float64 {
 		return float64(y_ * x_)
 	}
 	return x_
-//line kernels_tandem.go:4104
+//line kernels_tandem.go:4374
 }
 
 func gpu_softplus(x_ float32) float32 {
 	/*line elementary.go:315*/ return max(x_, float32(0)) + f32.Log1p(f32.Exp(-max(x_, -x_)))
-//line kernels_tandem.go:4109
+//line kernels_tandem.go:4379
 }
 
 func gpu_softplus_(x_ float64) float64 {
 	/*line elementary.go:315*/ return max(x_, float64(0)) + rmath.Log1p(rmath.Exp(-max(x_, -x_)))
-//line kernels_tandem.go:4114
+//line kernels_tandem.go:4384
 }
 
 func gpu_silu(x_ float32) float32 {
 	/*line elementary.go:323*/ return float32(x_ * f32.Sigmoid(x_))
-//line kernels_tandem.go:4119
+//line kernels_tandem.go:4389
 }
 
 func gpu_silu_(x_ float64) float64 {
 	/*line elementary.go:323*/ return float64(x_ * rmath.Sigmoid(x_))
-//line kernels_tandem.go:4124
+//line kernels_tandem.go:4394
 }
 
 func gpu_gelu(x_ float32) float32 {
 	/*line elementary.go:334*/ return float32((x_ / float32(2)) * f32.Erfc((-x_)/float32(1.4142135)))
-//line kernels_tandem.go:4129
+//line kernels_tandem.go:4399
 }
 
 func gpu_gelu_(x_ float64) float64 {
 	/*line elementary.go:334*/ return float64((x_ / float64(2)) * rmath.Erfc((-x_)/float64(1.4142135623730951)))
-//line kernels_tandem.go:4134
+//line kernels_tandem.go:4404
 }
 
 func gpu_floorDiv(x_ float32, y_ float32) float32 {
@@ -4150,7 +4420,7 @@ func gpu_floorDiv(x_ float32, y_ float32) float32 {
 		f_ = f_ + float32(1)
 	}
 	return f_
-//line kernels_tandem.go:4154
+//line kernels_tandem.go:4424
 }
 
 func gpu_floorDiv_(x_ float64, y_ float64) float64 {
@@ -4170,7 +4440,7 @@ func gpu_floorDiv_(x_ float64, y_ float64) float64 {
 		f_ = f_ + float64(1)
 	}
 	return f_
-//line kernels_tandem.go:4174
+//line kernels_tandem.go:4444
 }
 
 func gpu_floorMod(x_ float32, y_ float32) float32 {
@@ -4183,7 +4453,7 @@ func gpu_floorMod(x_ float32, y_ float32) float32 {
 		}
 	}
 	/*line floor.go:75*/ return m_
-//line kernels_tandem.go:4187
+//line kernels_tandem.go:4457
 }
 
 func gpu_floorMod_(x_ float64, y_ float64) float64 {
@@ -4196,7 +4466,7 @@ func gpu_floorMod_(x_ float64, y_ float64) float64 {
 		}
 	}
 	/*line floor.go:75*/ return m_
-//line kernels_tandem.go:4200
+//line kernels_tandem.go:4470
 }
 
 func gpu_floorQuo(x_ int32, y_ int32) int32 {
@@ -4205,7 +4475,7 @@ func gpu_floorQuo(x_ int32, y_ int32) int32 {
 		q_ = q_ - int32(1)
 	}
 	return q_
-//line kernels_tandem.go:4209
+//line kernels_tandem.go:4479
 }
 
 func gpu_floorRem(x_ int32, y_ int32) int32 {
@@ -4214,7 +4484,7 @@ func gpu_floorRem(x_ int32, y_ int32) int32 {
 		m_ = m_ + y_
 	}
 	return m_
-//line kernels_tandem.go:4218
+//line kernels_tandem.go:4488
 }
 
 func gpu_lower(x_ float32, i_ int32, j_ int32) float32 {
@@ -4222,7 +4492,7 @@ func gpu_lower(x_ float32, i_ int32, j_ int32) float32 {
 		return x_
 	}
 	return float32(0)
-//line kernels_tandem.go:4226
+//line kernels_tandem.go:4496
 }
 
 func gpu_lower_(x_ float64, i_ int32, j_ int32) float64 {
@@ -4230,7 +4500,7 @@ func gpu_lower_(x_ float64, i_ int32, j_ int32) float64 {
 		return x_
 	}
 	return float64(0)
-//line kernels_tandem.go:4234
+//line kernels_tandem.go:4504
 }
 
 func gpu_lower__(x_ int32, i_ int32, j_ int32) int32 {
@@ -4238,7 +4508,7 @@ func gpu_lower__(x_ int32, i_ int32, j_ int32) int32 {
 		return x_
 	}
 	return int32(0)
-//line kernels_tandem.go:4242
+//line kernels_tandem.go:4512
 }
 
 func gpu_fMax(x_ float32, y_ float32) float32 {
@@ -4250,7 +4520,7 @@ func gpu_fMax(x_ float32, y_ float32) float32 {
 		}
 	}
 	/*line nan.go:90*/ return max(x_, y_)
-//line kernels_tandem.go:4254
+//line kernels_tandem.go:4524
 }
 
 func gpu_fMax_(x_ float64, y_ float64) float64 {
@@ -4262,7 +4532,7 @@ func gpu_fMax_(x_ float64, y_ float64) float64 {
 		}
 	}
 	/*line nan.go:90*/ return max(x_, y_)
-//line kernels_tandem.go:4266
+//line kernels_tandem.go:4536
 }
 
 func gpu_fMin(x_ float32, y_ float32) float32 {
@@ -4274,7 +4544,7 @@ func gpu_fMin(x_ float32, y_ float32) float32 {
 		}
 	}
 	/*line nan.go:106*/ return min(x_, y_)
-//line kernels_tandem.go:4278
+//line kernels_tandem.go:4548
 }
 
 func gpu_fMin_(x_ float64, y_ float64) float64 {
@@ -4286,7 +4556,7 @@ func gpu_fMin_(x_ float64, y_ float64) float64 {
 		}
 	}
 	/*line nan.go:106*/ return min(x_, y_)
-//line kernels_tandem.go:4290
+//line kernels_tandem.go:4560
 }
 
 func gpu_between(x_ float32, y_ float32, f_ float64) float32 {
@@ -4305,7 +4575,7 @@ func gpu_between(x_ float32, y_ float32, f_ float64) float32 {
 		}
 	}
 	/*line sort.go:312*/ return float32(max(a_+(d_/float64(2)), b_-float64((float64(1)-f_)*d_)))
-//line kernels_tandem.go:4309
+//line kernels_tandem.go:4579
 }
 
 func gpu_between_(x_ float64, y_ float64, f_ float64) float64 {
@@ -4324,7 +4594,67 @@ func gpu_between_(x_ float64, y_ float64, f_ float64) float64 {
 		}
 	}
 	/*line sort.go:312*/ return max(a_+(d_/float64(2)), b_-float64((float64(1)-f_)*d_))
-//line kernels_tandem.go:4328
+//line kernels_tandem.go:4598
+}
+
+func gpu_Frexp(x_ float32) (float32, int64) {
+	/*line ../rmath/f32/exact.go:55*/ var frac_ float32
+	_ = frac_
+	/*line ../rmath/f32/exact.go:55*/ var n_ int64
+	b_ := math.Float32bits(x_)
+	if (b_ & uint32(2147483647)) < uint32(8388608) {
+		if x_ == float32(0) {
+			return x_, int64(0)
+		}
+		b_ = math.Float32bits(float32(x_ * float32(1.6777216e+07)))
+		n_ = int64(-24)
+	}
+	e_ := int64(((b_ >> (23)) & uint32(255)))
+	if e_ == int64(255) {
+		return x_, int64(0)
+	}
+	return math.Float32frombits((b_ &^ uint32(2139095040)) | uint32(1056964608)), (n_ + e_) - int64(126)
+//line kernels_tandem.go:4618
+}
+
+func gpu_Frexp_(f_ float64) (float64, int64) {
+	/*line ../rmath/exact.go:51*/ var frac_ float64
+	_ = frac_
+	/*line ../rmath/exact.go:51*/ var exp_ int64
+	a_ := math.Abs(f_)
+	if (a_ == float64(0)) || (!(a_ <= float64(1.7976931348623157e+308))) {
+		return f_, int64(0)
+	}
+	if a_ < float64(2.2250738585072014e-308) {
+		a_ = float64(a_ * float64(1.8014398509481984e+16))
+		exp_ = int64(-54)
+	}
+	b_ := math.Float64bits(a_)
+	return gpu_withSign(math.Float64frombits((b_&uint64(4503599627370495))|uint64(4602678819172646912)), f_), (exp_ + int64((b_ >> (52)))) - int64(1022)
+//line kernels_tandem.go:4635
+}
+
+func gpu_Ldexp(frac_ float64, exp_ int64) float64 {
+//line ../rmath/exact.go:34
+	if (frac_ == float64(0)) || (!(math.Abs(frac_) <= float64(1.7976931348623157e+308))) {
+		return frac_
+	}
+	f_, e_ := gpu_Frexp_(frac_)
+	n_ := e_ + max(int64(-4000), min(exp_, int64(4000)))
+	/*line ../rmath/exact.go:40*/ if n_ > int64(1024) {
+		return float64(f_ * gpu_inf())
+	} else {
+		/*line ../rmath/exact.go:42*/ if n_ > int64(-1022) {
+			return float64(float64(float64(2)*f_) * gpu_power2(n_-int64(1)))
+		} else {
+			/*line ../rmath/exact.go:44*/ if n_ < int64(-1075) {
+				return gpu_withSign(float64(0), frac_)
+			}
+		}
+	}
+//line ../rmath/exact.go:47
+	return float64(float64(f_*float64(9.332636185032189e-302)) * gpu_power2(n_+int64(1000)))
+//line kernels_tandem.go:4658
 }
 
 func gpu_Float32(h_ uint16) float32 {
@@ -4338,12 +4668,12 @@ func gpu_Float32(h_ uint16) float32 {
 		}
 	}
 	/*line ../element/half.go:37*/ return math.Float32frombits(sign_ | ((abs_ << (13)) + uint32(939524096)))
-//line kernels_tandem.go:4342
+//line kernels_tandem.go:4672
 }
 
 func gpu_Float32_(b_ uint16) float32 {
 	/*line ../element/half.go:50*/ return math.Float32frombits(uint32(b_) << (16))
-//line kernels_tandem.go:4347
+//line kernels_tandem.go:4677
 }
 
 func gpu_ToFloat16(x_ float32) uint16 {
@@ -4363,7 +4693,7 @@ func gpu_ToFloat16(x_ float32) uint16 {
 	}
 	/*line ../element/half.go:24*/ abs_ = abs_ + (uint32(4095) + ((abs_ >> (13)) & uint32(1)))
 	return sign_ | uint16(((abs_ - uint32(939524096)) >> (13)))
-//line kernels_tandem.go:4367
+//line kernels_tandem.go:4697
 }
 
 func gpu_ToBFloat16(x_ float32) uint16 {
@@ -4372,7 +4702,7 @@ func gpu_ToBFloat16(x_ float32) uint16 {
 		return uint16(((bits_ >> (16)) | uint32(64)))
 	}
 	return uint16((((bits_ + uint32(32767)) + ((bits_ >> (16)) & uint32(1))) >> (16)))
-//line kernels_tandem.go:4376
+//line kernels_tandem.go:4706
 }
 
 func gpu_odd(x_ float64) float32 {
@@ -4386,5 +4716,21 @@ func gpu_odd(x_ float64) float32 {
 		}
 	}
 	/*line convert.go:201*/ return math.Float32frombits(bits_ + uint32(1))
-//line kernels_tandem.go:4390
+//line kernels_tandem.go:4720
+}
+
+func gpu_withSign(x_ float64, s_ float64) float64 {
+//line ../rmath/rmath.go:31
+	return math.Float64frombits(math.Float64bits(x_) | (math.Float64bits(s_) & uint64(9223372036854775808)))
+//line kernels_tandem.go:4726
+}
+
+func gpu_inf() float64 {
+	/*line ../rmath/rmath.go:25*/ return math.Float64frombits(uint64(9218868437227405312))
+//line kernels_tandem.go:4731
+}
+
+func gpu_power2(n_ int64) float64 {
+	/*line ../rmath/rmath.go:35*/ return math.Float64frombits(uint64((n_ + int64(1023))) << (52))
+//line kernels_tandem.go:4736
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/big"
 	"math/rand/v2"
 	"testing"
 	"unsafe"
@@ -263,26 +264,122 @@ func testProd[T Element](t *testing.T, s *linalg.Session, guard T) {
 	rng := newRandom(16)
 	for n, size := range [][2]int{{1, 1}, {5, 5}, {7, 3}, {1, 9}, {9, 1}, {0, 3}, {3, 0}, {90, 3}, {3, 1000}} {
 		rows, cols := size[0], size[1]
-		x := some[T](rng, rows*cols)
-		a := upload(t, s, rows, cols, n%2 == 0, x)
-		for _, to := range [][2]int{{1, 1}, {1, cols}, {rows, 1}} {
-			c := newTarget(t, s, to[0], to[1], n%2 == 1, guard)
-			try(t, Prod(c.Array, a))
-			c.check(t, "Prod", over(x, rows, cols, to[0], to[1], product[T]))
+		for k, x := range [][]T{some[T](rng, rows*cols), wild[T](rng, rows*cols), tame[T](rng, rows*cols)} {
+			want := product[T]
+			if k == 2 {
+				want = plainProduct[T]
+			}
+			a := upload(t, s, rows, cols, n%2 == 0, x)
+			for _, to := range [][2]int{{1, 1}, {1, cols}, {rows, 1}} {
+				c := newTarget(t, s, to[0], to[1], n%2 == 1, guard)
+				try(t, Prod(c.Array, a))
+				c.check(t, "Prod", over(x, rows, cols, to[0], to[1], want))
+			}
 		}
 	}
+	_, isInt := any(guard).(int32)
+	for _, row := range [][]float64{ // the last is the product
+		{0x1p100, 0x1p100, 0x1p-100, 0x1p-100, 1}, {0x1p-74, 0x3p-75, 0x3p-149},
+		{0x1p-149, 0x1p-149, 0x1p127, 0x1p127, 0x1p44, 1},
+	} {
+		if isInt {
+			break
+		}
+		x := make([]T, 0, len(row))
+		for _, v := range row[:len(row)-1] {
+			x = append(x, T(v))
+		}
+		c := newTarget(t, s, 1, 1, false, guard)
+		try(t, Prod(c.Array, upload(t, s, 1, len(x), false, x)))
+		c.check(t, "Prod", []T{T(row[len(row)-1])})
+	}
+}
+
+// wild are numbers of all exponents, whose magnitudes multiply to about 1.
+func wild[T Element](rng *rand.Rand, n int) []T {
+	x := some[T](rng, n)
+	_, isFloat32 := any(x).([]float32)
+	_, isInt := any(x).([]int32)
+	for i := range x {
+		most := 2000
+		if isFloat32 {
+			most = 270
+		}
+		if !isInt {
+			x[i] = T(math.Ldexp(rng.Float64()-0.5, rng.IntN(most)-most/2))
+		}
+	}
+	return x
+}
+
+// tame are numbers whose products neither overflow nor underflow.
+func tame[T Element](rng *rand.Rand, n int) []T {
+	x := some[T](rng, n)
+	if _, isInt := any(x).([]int32); !isInt {
+		for i := range x {
+			x[i] = T(1 + (rng.Float64()-0.5)/64)
+		}
+	}
+	return x
 }
 
 // product is the product of x by halves.
 func product[T Element](x []T) T {
+	switch x := any(x).(type) {
+	case []float32:
+		if z, ok := specialProduct(x); ok {
+			return T(z)
+		}
+		z, _ := halved(bigs(x, 24), mulBig).Float32()
+		return T(z)
+	case []float64:
+		if z, ok := specialProduct(x); ok {
+			return T(z)
+		}
+		z, _ := halved(bigs(x, 53), mulBig).Float64()
+		return T(z)
+	}
+	return plainProduct(x)
+}
+
+// plainProduct is the product of x by halves, in T.
+func plainProduct[T Element](x []T) T {
 	if len(x) == 0 {
 		return 1
 	}
-	x = append([]T(nil), x...)
+	return halved(append([]T{}, x...), func(x, y T) T { return x * y })
+}
+
+// specialProduct is the product where it is 0, infinite or NaN because a factor is.
+func specialProduct[T Float](x []T) (z T, special bool) {
+	z = 1
+	for _, v := range x {
+		if v == 0 || !isFinite(v) {
+			z, special = z*v, true
+		} else {
+			z *= T(math.Copysign(1, float64(v)))
+		}
+	}
+	return z, special || len(x) == 0
+}
+
+// bigs are x with unbounded exponents.
+func bigs[T Float](x []T, digits uint) []*big.Float {
+	y := make([]*big.Float, len(x))
+	for i, v := range x {
+		y[i] = new(big.Float).SetPrec(digits).SetFloat64(float64(v))
+	}
+	return y
+}
+
+func mulBig(x, y *big.Float) *big.Float { return new(big.Float).SetPrec(x.Prec()).Mul(x, y) }
+
+// halved multiplies x, which is not empty, by halves, and overwrites it.
+func halved[T any](x []T, mul func(x, y T) T) T {
 	for len(x) > 1 {
 		h := (len(x) + 1) / 2
 		for k := range len(x) - h {
-			x[k] *= x[k+h]
+			x[k] = mul(x[k], x[k+h])
 		}
 		x = x[:h]
 	}

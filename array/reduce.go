@@ -7,8 +7,12 @@ import (
 	"unsafe"
 
 	"github.com/tandem-gpu/tandem/array/internal/sums"
+	"github.com/tandem-gpu/tandem/gpu"
 	"github.com/tandem-gpu/tandem/internal/inside"
+	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/linalg"
+	"github.com/tandem-gpu/tandem/rmath"
+	"github.com/tandem-gpu/tandem/rmath/f32"
 )
 
 // Sum makes c the exact sums of a, rounded once to nearest even, as package exact has them; int32
@@ -211,41 +215,129 @@ func Total[T Element](a *linalg.Array[T]) (T, error) {
 // Prod makes c the products of a, over what the shape of c says, as for [Sum]. With h the half of n
 // factors, rounded up, each factor k below n-h becomes its product with factor k+h, rounded, and h
 // are left, until there is one: the order is the same on every device. Over all, factors are
-// counted by rows. int32 wraps around. The product of nothing is 1. It takes the memory of a while
-// it runs.
+// counted by rows. No step of floats overflows or underflows: exponents are unbounded, and the
+// product is rounded once more to T at the end. int32 wraps around. The product of nothing is 1. It
+// takes the memory of a while it runs, and of floats 8 bytes more for each factor.
 func Prod[T Element](c, a *Array[T]) error {
 	if err := checkReduction("Prod", c, a); err != nil {
 		return err
 	}
-	n := reduced(c, a)
 	m, k := c.Dims()
-	if n == 0 || m == 0 || k == 0 {
+	if reduced(c, a) == 0 || m == 0 || k == 0 {
 		return Fill(c, 1)
+	}
+	switch c := any(c).(type) {
+	case *Array[float32]:
+		return prodFloat[float32, parts32](c, any(a).(*Array[float32]))
+	case *Array[float64]:
+		return prodFloat[float64, parts64](c, any(a).(*Array[float64]))
 	}
 	rows, cols := a.Dims()
 	return inside.WithScratch(c.Session(), rows, cols, func(x *Array[T]) error {
-		if err := Copy(x, a); err != nil {
-			return err
+		err := Copy(x, a)
+		for left := reduced(c, a); left > 1 && err == nil; left = (left + 1) / 2 {
+			first, second := halves(c, x, left)
+			err = Mul(first, first, second)
 		}
-		if m == 1 && k == 1 {
-			x = flat(x)
-		}
-		part := func(from, to int) *Array[T] {
-			if k > 1 {
-				return x.Slice(from, to, 0, k)
-			}
-			return x.Slice(0, m, from, to)
-		}
-		for left := n; left > 1; {
-			h := (left + 1) / 2
-			first := part(0, left-h)
-			if err := Mul(first, first, part(h, left)); err != nil {
-				return err
-			}
-			left = h
-		}
-		return Copy(c, part(0, 1))
+		return cmp.Or(err, Copy(c, x.Slice(0, m, 0, k)))
 	})
+}
+
+// halves are those of left factors in x that a step of Prod multiplies.
+func halves[D, T any](c *Array[D], x *Array[T], left int) (first, second *Array[T]) {
+	m, k := c.Dims()
+	h := (left + 1) / 2
+	switch {
+	case m == 1 && k == 1:
+		x = flat(x)
+	case k > 1:
+		return x.Slice(0, left-h, 0, k), x.Slice(h, left, 0, k)
+	}
+	return x.Slice(0, m, 0, left-h), x.Slice(0, m, h, left)
+}
+
+// prodFloat is Prod with exponents apart.
+func prodFloat[T Float, F parts[T]](c, a *Array[T]) error {
+	var of F
+	s := c.Session()
+	info := s.Info()
+	m, k := c.Dims()
+	rows, cols := a.Dims()
+	return inside.WithScratch(s, rows, cols, func(x *Array[T]) error {
+		return inside.WithScratch(s, rows, cols, func(e *Array[int64]) error {
+			err := cmp.Or(Copy(x, a), Fill(e, 0))
+			for left := reduced(c, a); left > 1 && err == nil; left = (left + 1) / 2 {
+				first, second := halves(c, x, left)
+				to, from := halves(c, e, left)
+				r, n := first.Dims()
+				grid := kernels.ElementwiseGrid(&info, int64(r), int64(n))
+				err = launchMulApart[T](s, grid, of, first, to, second, from)
+			}
+			grid := kernels.ElementwiseGrid(&info, int64(m), int64(k))
+			return cmp.Or(err, launchTogether[T](s, grid, of, c, x.Slice(0, m, 0, k), e.Slice(0, m, 0, k)))
+		})
+	})
+}
+
+// mulApart multiplies x 2^e by y 2^f: the product of mantissas is from 1/4 to 1.
+//
+//tandem:kernel float32,parts32 float64,parts64
+func mulApart[T Float, F parts[T]](it gpu.Item, of F, x gpu.Matrix[T], e gpu.Matrix[int64],
+	y gpu.Matrix[T], f gpu.Matrix[int64],
+) {
+	for i := it.Global(1); i < x.Rows; i += it.GlobalSize(1) {
+		for j := it.Global(0); j < x.Cols; j += it.GlobalSize(0) {
+			p, m := of.apart(x.At(i, j))
+			q, n := of.apart(y.At(i, j))
+			x.Set(i, j, p*q)
+			e.Set(i, j, e.At(i, j)+f.At(i, j)+m+n)
+		}
+	}
+}
+
+// together makes z x 2^e, rounded once.
+//
+//tandem:kernel float32,parts32 float64,parts64
+func together[T Float, F parts[T]](it gpu.Item, of F, z, x gpu.Matrix[T], e gpu.Matrix[int64]) {
+	for i := it.Global(1); i < z.Rows; i += it.GlobalSize(1) {
+		for j := it.Global(0); j < z.Cols; j += it.GlobalSize(0) {
+			p, n := of.apart(x.At(i, j))
+			z.Set(i, j, of.together(p, n+e.At(i, j)))
+		}
+	}
+}
+
+// parts are the functions of a float type for mantissas and exponents. The device needs no float64
+// for parts32.
+type parts[T Float] interface {
+	parts32 | parts64
+	apart(x T) (mantissa T, n int64)    // a mantissa from 1/2 to 1, or 0, infinite or NaN
+	together(mantissa T, n int64) (x T) // rounded once
+}
+
+type (
+	parts32 struct{}
+	parts64 struct{}
+)
+
+func (parts32) apart(x float32) (mantissa float32, n int64) {
+	mantissa, e := f32.Frexp(x)
+	return mantissa, int64(e)
+}
+
+func (parts64) apart(x float64) (mantissa float64, n int64) {
+	mantissa, e := rmath.Frexp(x)
+	return mantissa, int64(e)
+}
+
+func (parts32) together(mantissa float32, n int64) float32 {
+	n = max(-200, min(n, 200)) // beyond, all numbers become 0 or infinite
+	h := n / 2
+	return mantissa * math.Float32frombits(uint32(127+h)<<23) * math.Float32frombits(uint32(127+n-h)<<23)
+}
+
+func (parts64) together(mantissa float64, n int64) float64 {
+	return rmath.Ldexp(mantissa, int(max(-4000, min(n, 4000))))
 }
 
 // CumSum makes each element of c the exact sum of the elements of a in its row from the first up to

@@ -178,6 +178,9 @@ var Code_mod support.Natives
 //go:embed code_mul_arm64.zip
 var Code_mul support.Natives
 
+//go:embed code_mulapart_arm64.zip
+var Code_mulapart support.Natives
+
 //go:embed code_near_arm64.zip
 var Code_near support.Natives
 
@@ -267,6 +270,9 @@ var Code_tofloat32 support.Natives
 
 //go:embed code_tofloat64_arm64.zip
 var Code_tofloat64 support.Natives
+
+//go:embed code_together_arm64.zip
+var Code_together support.Natives
 
 //go:embed code_toint16_arm64.zip
 var Code_toint16 support.Natives
