@@ -9,8 +9,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/tandem-gpu/tandem/internal/host"
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/internal/host"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
