@@ -198,7 +198,10 @@ var rules = []rule{
 		},
 		mods: []string{"gonum.org/v1/gonum/..."},
 	},
-	{pkg: "array/np", may: []string{"array", "backend", "internal/inside", "linalg"}, mods: []string{"gonum.org/v1/gonum/blas"}},
+	{
+		pkg: "array/np", may: []string{"array", "backend", "internal/inside", "linalg"},
+		mods: []string{"gonum.org/v1/gonum/blas"},
+	},
 	{pkg: "array/nativecode", may: []string{"gpu/support"}},
 	{pkg: "array/internal/moves", may: []string{
 		"array/internal/moves/nativecode", "backend", "gpu", "gpu/launch", "gpu/support", "linalg",
