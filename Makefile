@@ -206,7 +206,7 @@ race: TIMEOUT = 20m
 race:
 	CGO_ENABLED=1 go run ./scripts/gotest -vet=off -race -short -timeout $(TIMEOUT) \
 		-skip '$(call one_of,$(RACE_SKIP))' \
-		$$(go list ./... | grep -vE '$(NO_GOROUTINES)|$(ON_ARRAYS)')
+		./linalg $$(go list ./... | grep -vE '$(NO_GOROUTINES)|$(ON_ARRAYS)')
 
 # Products under oclgrind, and the paths that a plain run does not take: no assembly, no cgo (for
 # packages that load libraries, and the program), the compiler's own FMA and wider vectors (a plain
