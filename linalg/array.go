@@ -192,7 +192,7 @@ func (a *array) reshape(rows, cols int) (r array, err error) {
 	}
 	if n != a.rows*a.cols || a.rows > 1 && a.stride != a.cols {
 		return r, fmt.Errorf("%w: %s with stride %d as %dx%d: the array must be packed, and have as many elements",
-			ErrShape, a, a.stride, rows, cols)
+			ErrShape, a.describe(), a.stride, rows, cols)
 	}
 	r = *a
 	r.rows, r.cols, r.stride, r.view = rows, cols, cols, true
@@ -208,10 +208,8 @@ func (a *Array[T]) Free() error {
 	return a.buf.Free()
 }
 
-// String is the shape, type and place, for messages.
-func (a *Array[T]) String() string { return a.array.String() }
-
-func (a *array) String() string {
+// describe is the shape, type and place, for messages.
+func (a *array) describe() string {
 	return fmt.Sprintf("%dx%d %v on %s", a.rows, a.cols, a.elem, a.s.info.Name)
 }
 
@@ -221,7 +219,7 @@ func (a *array) arg(s *Session) (backend.Arg, error) {
 	case a == nil || a.s == nil:
 		return backend.Arg{}, fmt.Errorf("%w: it is a nil array", backend.ErrArgument)
 	case a.s != s:
-		err := fmt.Errorf("%w: %s belongs to another session", backend.ErrArgument, a)
+		err := fmt.Errorf("%w: %s belongs to another session", backend.ErrArgument, a.describe())
 		return backend.Arg{}, cmp.Or(a.s.failed, err)
 	}
 	return backend.Arg{Buffer: a.buf, Offset: a.bytes(a.off), Type: elementName(a.elem)}, nil
@@ -390,7 +388,7 @@ func (a *array) checkCopy(m matrix, name string) error {
 		return err
 	}
 	if m.rows != a.rows || m.cols != a.cols {
-		return fmt.Errorf("%w: %s is %s, the array %s", ErrShape, name, m, a)
+		return fmt.Errorf("%w: %s is %s, the array %s", ErrShape, name, m, a.describe())
 	}
 	return nil
 }

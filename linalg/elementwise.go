@@ -165,7 +165,7 @@ func (c *array) checkElementwise(op string, operands ...*array) (element.Type, e
 	}
 	for _, a := range operands {
 		if a.rows != c.rows || a.cols != c.cols {
-			return 0, fmt.Errorf("%w: %s of %s into %s", ErrShape, op, a.String(), c.String())
+			return 0, fmt.Errorf("%w: %s of %s into %s", ErrShape, op, a.describe(), c.describe())
 		}
 		if same := a.buf == c.buf && a.off == c.off && a.stride == c.stride; !same && c.overlaps(a) {
 			return 0, fmt.Errorf("%w: %s, and they are not the same array", ErrOverlap, op)

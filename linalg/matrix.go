@@ -108,11 +108,6 @@ func (m Matrix[T]) Packed() Matrix[T] {
 	return p
 }
 
-// String is the shape and type, for messages: "5x7 float32".
-func (m Matrix[T]) String() string {
-	return m.untyped().String()
-}
-
 // FromDense is d as a Matrix. They share memory.
 func FromDense(d *mat.Dense) Matrix[float64] {
 	g := d.RawMatrix()

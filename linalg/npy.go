@@ -218,8 +218,8 @@ func (a *array) readInOrder(r io.Reader, reorder func(data []byte)) error {
 		n, err := io.ReadFull(r, m.data)
 		done += int64(n)
 		if err == io.EOF || err == io.ErrUnexpectedEOF {
-			return fmt.Errorf("linalg: %d bytes of data for %s, which has %d: %w", done, a, a.bytes(a.rows*a.cols),
-				io.ErrUnexpectedEOF)
+			return fmt.Errorf("linalg: %d bytes of data for %s, which has %d: %w", done, a.describe(),
+				a.bytes(a.rows*a.cols), io.ErrUnexpectedEOF)
 		}
 		if err != nil {
 			return err

@@ -208,29 +208,6 @@ func (s *Session) canHold(rows, cols int, t element.Type) error {
 // hostMemory is the largest buffer of the host in bytes, 0 where that is not known.
 var hostMemory = sync.OnceValue(func() int64 { return backend.HostInfo().MaxAlloc })
 
-// DeviceTime is the time, by the device's own clock, from the end of the commands that were
-// enqueued before f to the end of those that f enqueues. It waits for them.
-func (s *Session) DeviceTime(f func() error) (d time.Duration, err error) {
-	begin, err := s.queue.Record()
-	if err != nil {
-		return 0, err
-	}
-	defer func() { err = cmp.Or(err, begin.Release()) }()
-	if err := f(); err != nil {
-		return 0, err
-	}
-	end, err := s.queue.Record()
-	if err != nil {
-		return 0, err
-	}
-	defer func() { err = cmp.Or(err, end.Release()) }()
-	if err := s.Wait(); err != nil {
-		return 0, err
-	}
-	ns, err := end.Since(begin)
-	return time.Duration(ns), err
-}
-
 // open is nil where there is a session that takes commands.
 func (s *Session) open() error {
 	if s == nil || s.core == nil {
@@ -249,16 +226,11 @@ func (s *core) open() error {
 	return nil
 }
 
-// Compile makes a kernel of the user's own from text in the portable dialect; name is its entry
-// point. The error matches backend.ErrBuild and carries the compiler's log, or
-// backend.ErrUnsupported where the device needs something else: the cpu device a Go implementation,
-// which [Session.CompileSource] takes. The kernel ends with the session; Release ends it earlier.
-func (s *Session) Compile(text, name string) (*backend.Kernel, error) {
-	return s.CompileSource(&backend.Source{Name: name, Text: text})
-}
-
-// CompileSource is Compile with all that a Source can hold: macros, a file name for messages, a Go
-// implementation for the cpu device.
+// CompileSource makes a kernel of the user's own: src has the name of its entry point and text in
+// the portable dialect, and where the kernel has them, macros, a file name for messages, and a Go
+// implementation, without which the cpu device is backend.ErrUnsupported. An error that matches
+// backend.ErrBuild carries the compiler's log. The kernel ends with the session; Release ends it
+// earlier.
 func (s *Session) CompileSource(src *backend.Source, opts ...Option) (*backend.Kernel, error) {
 	o, err := settingsOf("Session.CompileSource", withContext, opts)
 	if err := cmp.Or(err, s.open(), context.Cause(o.ctx)); err != nil {

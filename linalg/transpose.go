@@ -16,7 +16,7 @@ func (c *array) transpose(a *array) error {
 		return err
 	}
 	if c.rows != a.cols || c.cols != a.rows {
-		return fmt.Errorf("%w: Transpose of %s into %s", ErrShape, a.String(), c.String())
+		return fmt.Errorf("%w: Transpose of %s into %s", ErrShape, a.describe(), c.describe())
 	}
 	if c.overlaps(a) {
 		return fmt.Errorf("%w: Transpose", ErrOverlap)
