@@ -482,18 +482,6 @@ func nilArray(op string) error {
 	return &backend.Error{Op: "linalg", Err: backend.ErrArgument, Detail: op + " of a nil array"}
 }
 
-// supports says whether the device keeps the numerics contract in t.
-func (s *Session) supports(t element.Type) error {
-	if !kernels.Supports(&s.info, t) {
-		return &backend.Error{
-			Driver: s.info.Driver, Op: "linalg", Err: backend.ErrUnsupported,
-			Detail: fmt.Sprintf("%s does not keep the numerics contract in %s (%s); TANDEM_BACKEND=cpu does",
-				s.info.Name, t, s.info.Note),
-		}
-	}
-	return nil
-}
-
 func (c *array) overlaps(a *array) bool {
 	return c.buf == a.buf && strided.Overlap(c.rows, c.cols, c.stride, a.off-c.off, a.rows, a.cols, a.stride)
 }

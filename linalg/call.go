@@ -283,13 +283,6 @@ func (s *Session) leave(cq *callQueue, buffers []*backend.Buffer, waited bool, e
 	return err
 }
 
-// registersFreely tells whether the device reaches any memory of the host without being told of it:
-// the cpu device does.
-func (s *Session) registersFreely() bool { return s.info.Host && s.sharesMemory() }
-
-// sharesMemory tells whether the device is a processor that works on the host's memory.
-func (s *Session) sharesMemory() bool { return s.sharer.SharesMemory() }
-
 // register makes arrays of the matrices' own memory. Matrices may share memory: what is connected
 // is registered once.
 func (x *call[T]) register(s *Session) (err error) {

@@ -12,35 +12,6 @@ import (
 	"github.com/tandem-gpu/tandem/kernels"
 )
 
-// A DeviceUse is what a device of a session has done of the calls on host matrices that are shared
-// out.
-type DeviceUse struct {
-	Info     backend.Info
-	Elements int64 // of results
-	// Err is why the device failed in a call that another one finished, nil where its last call
-	// went well.
-	Err error
-}
-
-// Devices are the devices of the session, the one that arrays live on first, and what each has
-// done. Where a device fails in the middle of a call on host matrices the others do its part; the
-// call succeeds, and Err tells of the failure.
-func (s *Session) Devices() []DeviceUse {
-	var list []DeviceUse
-	for _, d := range s.devices() {
-		elements, err := d.sharer.Use()
-		list = append(list, DeviceUse{d.info, elements, err})
-	}
-	return list
-}
-
-// devices are sessions on each device.
-func (s *Session) devices() []*Session { return append([]*Session{s}, s.others...) }
-
-// Sessions are sessions on each device, the session itself first, for work that a program shares
-// out by itself. They end with the session.
-func (s *Session) Sessions() []*Session { return s.devices() }
-
 // shares tells whether x is cut into tiles of C: by several devices, which share them, and on a
 // device that the matrices are copied to, where copies and work go on at the same time, and which
 // may be smaller than the matrices. What is small is not, nor are many products that fit.
