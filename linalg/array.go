@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"unsafe"
 
@@ -85,6 +86,15 @@ func arraySize(s *Session, rows, cols int, elem reflect.Type) (int64, error) {
 		return 0, err
 	}
 	return byteSize(n, elem)
+}
+
+// byteSize is n elements of type t in bytes. The error matches backend.ErrOutOfMemory.
+func byteSize(n int, t reflect.Type) (int64, error) {
+	size := int64(t.Size())
+	if int64(n) > math.MaxInt64/size {
+		return 0, fmt.Errorf("linalg: %d elements of %v: %w", n, t, backend.ErrOutOfMemory)
+	}
+	return int64(n) * size, nil
 }
 
 // Upload copies m to the device: Numba's to_device. The array is packed, whatever m's stride.
@@ -476,6 +486,20 @@ func (c *array) checkOperands(op string, operands ...*array) (t element.Type, er
 		return 0, err
 	}
 	return t, c.s.supports(t)
+}
+
+// arithmetic is the type of an operation on arrays of elements of type t. The error matches
+// backend.ErrUnsupported.
+func arithmetic(op string, t reflect.Type) (element.Type, error) {
+	n, ok := element.NumberOf(t)
+	if !ok {
+		return 0, &backend.Error{
+			Op: "linalg", Err: backend.ErrUnsupported,
+			Detail: fmt.Sprintf("%s of arrays of %v: only %v have arithmetic; other elements are for kernels of "+
+				"one's own", op, t, element.Types()),
+		}
+	}
+	return n, nil
 }
 
 func nilArray(op string) error {

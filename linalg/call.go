@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"unsafe"
 
 	"gonum.org/v1/gonum/blas"
 
@@ -325,4 +326,13 @@ func (x *call[T]) pieces() (pieces [3][]T) {
 		pieces[i] = piece
 	}
 	return pieces
+}
+
+// union is the memory from the first element of two overlapping slices to the last.
+func union[T Element](a, b []T) []T {
+	d := distance(a, b)
+	if d < 0 {
+		a, b, d = b, a, -d
+	}
+	return unsafe.Slice(unsafe.SliceData(a), max(len(a), d+len(b)))
 }

@@ -6,7 +6,6 @@ import (
 	"unsafe"
 
 	"github.com/tandem-gpu/tandem/backend"
-	"github.com/tandem-gpu/tandem/internal/host"
 )
 
 // A callQueue is what a call from host memory to host memory has to itself: a queue, so that it
@@ -164,9 +163,4 @@ func (x *call[T]) receiveSmall(cq *callQueue) error {
 // packedIn is an array as a matrix, where mem is the memory of its buffer.
 func packedIn[T Element](a *array, mem []T) Matrix[T] {
 	return NewMatrix(a.rows, a.cols, mem[a.off:][:a.rows*a.cols:a.rows*a.cols])
-}
-
-// copyElements copies src to dst, which has its shape.
-func copyElements[T Element](dst, src Matrix[T]) {
-	host.CopyMatrix(src.Rows, src.Cols, src.Data, src.Stride, dst.Data, dst.Stride)
 }
