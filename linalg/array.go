@@ -9,8 +9,6 @@ import (
 	"reflect"
 	"unsafe"
 
-	"gonum.org/v1/gonum/blas"
-
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/internal/strided"
@@ -418,51 +416,6 @@ func (a *array) chunks(ctx context.Context, f func(i, k int) error) error {
 		}
 	}
 	return nil
-}
-
-// Mul makes the receiver the product of a and b: every element is one chain of fused multiply-adds,
-// as the package says. The receiver must not share elements with a or b. Element by element it is
-// package array's Mul.
-func (c *Array[T]) Mul(a, b *Array[T], opts ...Option) error {
-	return c.gemmWith("Array.Mul", blas.NoTrans, a.untyped(), blas.NoTrans, b.untyped(), update{alpha: 1}, opts)
-}
-
-// Gemm makes the receiver C = alpha*op(A)*op(B) + beta*C, where op is the matrix or, with
-// blas.Trans or blas.ConjTrans, its transpose. C must not share elements with A or B. But on the
-// cpu device, a transposed operand is transposed into temporary memory first, unless it meets a
-// contiguous vector.
-func (c *Array[T]) Gemm(alpha T, tA blas.Transpose, a *Array[T], tB blas.Transpose, b *Array[T], beta T,
-	opts ...Option,
-) error {
-	return c.gemmWith("Array.Gemm", tA, a.untyped(), tB, b.untyped(), scaledBy(alpha, beta), opts)
-}
-
-// AddMul adds the product of a and b to the receiver C: every element is one chain of fused
-// multiply-adds, acc = fma(a[i,k], b[k,j], acc) for k = 0, 1, ..., that starts from c[i,j]. So a
-// product may be cut anywhere along k: from zeros, AddMul of the parts in ascending order has the
-// bits of Mul of the whole. Gemm with alpha = 1 and beta = 1 has others, as its chain starts from
-// zero. C must not share elements with a or b.
-func (c *Array[T]) AddMul(a, b *Array[T], opts ...Option) error {
-	return c.gemmWith("Array.AddMul", blas.NoTrans, a.untyped(), blas.NoTrans, b.untyped(), addMul, opts)
-}
-
-// SubMul subtracts the product of a and b from the receiver, as [Array.AddMul] adds it: every
-// element is the chain of fma(-a[i,k], b[k,j], acc) that starts from c[i,j].
-func (c *Array[T]) SubMul(a, b *Array[T], opts ...Option) error {
-	return c.gemmWith("Array.SubMul", blas.NoTrans, a.untyped(), blas.NoTrans, b.untyped(), subMul, opts)
-}
-
-// gemmWith is gemm with what the options of op say.
-func (c *array) gemmWith(op string, tA blas.Transpose, a *array, tB blas.Transpose, b *array, u update, opts []Option,
-) error {
-	o, err := settingsOf(op, withContext|batched, opts)
-	if err != nil {
-		return err
-	}
-	if err := c.gemm(o.ctx, o.count, tA, a, tB, b, u); err != nil || !o.waits {
-		return err
-	}
-	return c.s.Wait()
 }
 
 // checkOperands checks that the arrays exist, belong to one open session, and have a type that the

@@ -549,10 +549,12 @@ func TestNil(t *testing.T) {
 	file := npyFile("<f4", false, "(2, 2)", binary.LittleEndian, m.Data)
 	_, readErr := linalg.ReadNPY[float32](none, bytes.NewReader(file))
 	_, compileErr := none.CompileSource(nil)
+	_, mulErr := linalg.MatMul(m, m, linalg.On(new(linalg.Session)))
 	scratchErr := inside.WithScratch(none, 2, 2, func(*linalg.Array[float32]) error { return nil })
 	for _, err := range []error{
-		newErr, uploadErr, registerErr, readErr, compileErr, scratchErr, none.Wait(), none.Close(),
-		new(linalg.Session).Wait(), new(linalg.Session).Close(), none.Launch(nil, backend.Grid1(1, 1)),
+		newErr, uploadErr, registerErr, readErr, compileErr, mulErr, scratchErr,
+		none.Wait(), none.Close(), none.Launch(nil, backend.Grid1(1, 1)),
+		new(linalg.Session).Wait(), new(linalg.Session).Close(),
 	} {
 		refused(t, "no session", err, backend.ErrArgument, "there is no session; Open makes one")
 	}

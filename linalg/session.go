@@ -278,10 +278,10 @@ var defaultSession struct {
 	s          atomic.Pointer[Session]
 }
 
-// orDefault is s, or where that is nil the default session.
+// orDefault is s, which must be open, or where that is nil the default session.
 func orDefault(s *Session) (*Session, error) {
 	if s != nil {
-		return s, nil
+		return s, s.open()
 	}
 	return Default()
 }
