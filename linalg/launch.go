@@ -196,7 +196,7 @@ func (l *launch) host(s *Session, mem []byte, elem string, readOnly bool) (backe
 			return backend.Arg{Buffer: h.buf, Type: elem}, nil
 		}
 		if bytesOverlap(mem, h.mem) {
-			return backend.Arg{}, fmt.Errorf("%w: two host slices overlap", ErrOverlap)
+			return backend.Arg{}, fmt.Errorf("%w: two host slices overlap, and are not the same", ErrOverlap)
 		}
 	}
 	h := hostArg{mem: mem, shared: s.sharesMemory() && len(mem) > 0, read: readOnly}

@@ -250,7 +250,8 @@ func (a *array) pieces(f func(part *array) error) error {
 	if _, ok := element.OfReflected(a.elem); !ok {
 		return &backend.Error{
 			Op: "linalg", Err: backend.ErrUnsupported,
-			Detail: fmt.Sprintf("a stream of %v: numbers of a fixed size and bool are the same everywhere", a.elem),
+			Detail: fmt.Sprintf("a stream of %v: only numbers of a fixed size and bool are the same everywhere",
+				a.elem),
 		}
 	}
 	if a.rows == 0 || a.cols == 0 {
