@@ -255,8 +255,11 @@ func (a *Array[T]) CopyTo(m Matrix[T]) error {
 // Download copies the array to a new matrix in host memory, after the commands enqueued before:
 // Numba's copy_to_host.
 func (a *Array[T]) Download() (Matrix[T], error) {
-	m := newResult[T](a.rows, a.cols)
-	if err := a.CopyTo(m); err != nil {
+	m, err := newResultOn[T](a.s, a.rows, a.cols)
+	if err == nil {
+		err = a.CopyTo(m)
+	}
+	if err != nil {
 		return Matrix[T]{}, err
 	}
 	return m, nil

@@ -100,13 +100,9 @@ func (r *request[T]) prepare(ctx context.Context, s *Session) (*Session, error) 
 	if err != nil || !r.makesC {
 		return s, err
 	}
-	t, _ := element.Of[T]()
-	rows, cols := r.matrices[0].Rows, r.matrices[0].Cols
-	if err := s.canHold(rows, cols, t); err != nil {
-		return nil, err
-	}
-	r.matrices[0] = newResult[T](rows, cols)
-	return s, nil
+	c := &r.matrices[0]
+	*c, err = newResultOn[T](s, c.Rows, c.Cols)
+	return s, err
 }
 
 // checkMatrices says what is wrong with them.

@@ -57,11 +57,10 @@ func newProduct[C, A, B any](op string, a Matrix[A], b Matrix[B], opts []Option,
 	if o.s, err = orDefault(o.s); err != nil {
 		return none, err
 	}
-	t, _ := element.Of[C]()
-	if err := o.s.canHold(a.Rows, b.Cols, t); err != nil {
+	c, err := newResultOn[C](o.s, a.Rows, b.Cols)
+	if err != nil {
 		return none, err
 	}
-	c := newResult[C](a.Rows, b.Cols)
 	if err := f(c, o); err != nil {
 		return none, err
 	}

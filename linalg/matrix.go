@@ -78,6 +78,14 @@ func newResult[T any](rows, cols int) Matrix[T] {
 	return NewMatrix(rows, cols, backend.Elems[T](dirty(rows*cols*int(unsafe.Sizeof(t)))))
 }
 
+// newResultOn is newResult of a call on s, or an error where there is not room for it.
+func newResultOn[T any](s *Session, rows, cols int) (Matrix[T], error) {
+	if err := s.canHold(rows, cols, reflect.TypeFor[T]()); err != nil {
+		return Matrix[T]{}, err
+	}
+	return newResult[T](rows, cols), nil
+}
+
 // At is element (i, j). It panics outside the matrix.
 func (m Matrix[T]) At(i, j int) T { return m.Data[m.index(i, j)] }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/element"
@@ -83,12 +84,16 @@ func numPyType[T any]() (element.Type, error) {
 
 // readNew makes an array of what r holds.
 func readNew[T any](s *Session, r io.Reader, rows, cols int, order binary.ByteOrder) (*Array[T], error) {
-	t, err := numPyType[T]()
-	if err = cmp.Or(err, s.open()); err != nil {
+	size, err := arraySize(s, rows, cols, reflect.TypeFor[T]())
+	if err != nil {
 		return nil, err
 	}
-	if err := s.canHold(rows, cols, t); err != nil {
-		return nil, err
+	if size > s.info.MaxAlloc {
+		return nil, &backend.Error{
+			Driver: s.info.Driver, Op: "linalg", Err: backend.ErrOutOfMemory,
+			Detail: fmt.Sprintf("an array of %dx%d %v: %s takes at most %d bytes in one buffer", rows, cols,
+				reflect.TypeFor[T](), s.info.Name, s.info.MaxAlloc),
+		}
 	}
 	a, err := NewArray[T](s, 0, 0)
 	if err != nil {

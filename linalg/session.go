@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"reflect"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -226,7 +227,7 @@ func (s *Session) sharesMemory() bool { return s.sharer.SharesMemory() }
 
 // canHold says whether a result of rows by cols elements has room in the host's memory: Go does not
 // return from a make that is too large.
-func (s *Session) canHold(rows, cols int, t element.Type) error {
+func (s *Session) canHold(rows, cols int, t reflect.Type) error {
 	n, err := elements(rows, cols)
 	if err != nil {
 		return err
@@ -234,7 +235,7 @@ func (s *Session) canHold(rows, cols int, t element.Type) error {
 	if limit := hostMemory(); limit > 0 && int64(n) > limit/int64(t.Size()) {
 		return &backend.Error{
 			Driver: s.info.Driver, Op: "linalg", Err: backend.ErrOutOfMemory,
-			Detail: fmt.Sprintf("a result of %dx%d %s; this machine has %d bytes of memory", rows, cols, t, limit),
+			Detail: fmt.Sprintf("a result of %dx%d %v; this machine has %d bytes of memory", rows, cols, t, limit),
 		}
 	}
 	return nil
