@@ -93,10 +93,10 @@ func note(t blas.Transpose) string {
 	return " (transposed)"
 }
 
-// step is the distance in elements from one op(A) of rows by cols to the next. The transposes of
-// matrices below each other, which are made at once, lie beside each other; inKernel tells that the
-// kernel reads the matrices themselves.
-func step(t blas.Transpose, inKernel bool, rows, cols, stride int) int64 {
+// batchStride is the distance in elements from one op(A) of rows by cols to the next. The
+// transposes of matrices below each other, which are made at once, lie beside each other; inKernel
+// tells that the kernel reads the matrices themselves.
+func batchStride(t blas.Transpose, inKernel bool, rows, cols, stride int) int64 {
 	switch {
 	case t == blas.NoTrans:
 		return int64(rows) * int64(stride)

@@ -230,14 +230,14 @@ func (c *array) gemm(ctx context.Context, count int, tA blas.Transpose, a *array
 		}
 		defer b.spare(&err)
 	}
-	steps := kernels.Batch{StrideC: int64(x.m) * int64(c.stride)}
+	strides := kernels.Batch{StrideC: int64(x.m) * int64(c.stride)}
 	if !x.sharedA {
-		steps.StrideA = step(tA, u.transA, x.m, x.k, a.stride)
+		strides.StrideA = batchStride(tA, u.transA, x.m, x.k, a.stride)
 	}
 	if !x.sharedB {
-		steps.StrideB = step(tB, u.transB, x.k, x.n, b.stride)
+		strides.StrideB = batchStride(tB, u.transB, x.k, x.n, b.stride)
 	}
-	return c.multiply(ctx, typ, x, steps, a.asOperand(), b.asOperand(), u)
+	return c.multiply(ctx, typ, x, strides, a.asOperand(), b.asOperand(), u)
 }
 
 // scaleBy makes C beta*C: what is left of a product where K or alpha is 0. beta == 0 gives +0 and
@@ -298,14 +298,14 @@ func (a *array) turned() *array {
 // multiply enqueues the products: with as few launches as possible, or, where ctx can be cancelled
 // or wants to know the progress, in pieces, waiting for one after the other. A piece is some of the
 // products, or some rows of a single one. The split changes no bits.
-func (c *array) multiply(ctx context.Context, typ element.Type, x batch, steps kernels.Batch, a, b kernels.Operand,
+func (c *array) multiply(ctx context.Context, typ element.Type, x batch, strides kernels.Batch, a, b kernels.Operand,
 	u update,
 ) error {
-	to, next := c.asOperand(), steps
+	to, next := c.asOperand(), strides
 	all, most := x.count, min(x.count, kernels.MaxBatch)
 	if x.count == 1 {
 		all, most = x.m, x.m
-		steps, next = kernels.Batch{}, kernels.Batch{StrideA: a.Stride, StrideC: to.Stride}
+		strides, next = kernels.Batch{}, kernels.Batch{StrideA: a.Stride, StrideC: to.Stride}
 		if u.transA {
 			next.StrideA = 1
 		}
@@ -332,7 +332,7 @@ func (c *array) multiply(ctx context.Context, typ element.Type, x batch, steps k
 			p.grid.Groups[2] = n
 		}
 		l := arglist.Take()
-		l.Args = u.args(l.Args, key, steps, a, b, to)
+		l.Args = u.args(l.Args, key, strides, a, b, to)
 		if err := c.s.launch(p, l); err != nil {
 			return err
 		}
@@ -353,13 +353,13 @@ func (c *array) multiply(ctx context.Context, typ element.Type, x batch, steps k
 }
 
 // args appends the arguments of products.
-func (u update) args(args []backend.Arg, key planKey, steps kernels.Batch, a, b, c kernels.Operand) []backend.Arg {
+func (u update) args(args []backend.Arg, key planKey, strides kernels.Batch, a, b, c kernels.Operand) []backend.Arg {
 	negate := u.alpha < 0
 	if u.chain {
 		u.alpha, u.beta = 1, 0
 	}
 	alpha, beta := kernels.Number(key.typ, u.alpha), kernels.Number(key.typ, u.beta)
-	args = kernels.MatMulNumbersArgs(args, steps, key.m, key.n, key.k, alpha, a, b, beta, c)
+	args = kernels.MatMulNumbersArgs(args, strides, key.m, key.n, key.k, alpha, a, b, beta, c)
 	if u.chain {
 		args = kernels.Continue(args, negate)
 	}
