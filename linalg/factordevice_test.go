@@ -255,7 +255,7 @@ func TestFactorsOnDeviceErrors(t *testing.T) {
 		{"Queue.Launch", 4, backend.ErrOutOfMemory, backend.ErrOutOfMemory}, // when panels are in place
 		{"Queue.Read", 0, broken, broken},
 		{"Queue.Read", 1, broken, broken},
-		{"Queue.Wait", 0, broken, broken},
+		{"Queue.Wait", 1, broken, broken}, // after that of the copies
 	} {
 		test.on(t, "QR", qr, wantQR)
 	}

@@ -2,7 +2,6 @@ package linalg
 
 import (
 	"context"
-	"errors"
 	"reflect"
 
 	"github.com/tandem-gpu/tandem/backend"
@@ -29,27 +28,13 @@ type reduction struct {
 // roomToReduce is the elements that there are beside a matrix of m by n.
 func roomToReduce(m, n int) int { return 2 * solve.Panel * (m + n) }
 
-// run calls f with r as a matrix of m by n. It is false where the device has less memory than it
-// said: the host is to do the work.
+// run calls f with r as a matrix of m by n, unless the device has no room for it.
 func (r *reduction) run(s *Session, m, n int, f func(r solve.Reduction) error) (done bool, err error) {
-	if r.queue, err = s.takeCallQueue(); err != nil {
-		return false, err
+	reserve := func(cq *callQueue) ([]*backend.Buffer, error) {
+		r.queue = cq
+		return r.reserve(m, n)
 	}
-	var buffers []*backend.Buffer
-	waited := false
-	defer func() { err = s.leave(r.queue, buffers, waited, err) }()
-	buffers, err = r.reserve(m, n)
-	if errors.Is(err, backend.ErrOutOfMemory) {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	if err = f(r); err == nil {
-		err = r.queue.s.queue.Wait()
-	}
-	waited = err == nil
-	return true, err
+	return s.onDevice(reserve, func() error { return f(r) })
 }
 
 // reserve makes r's arrays, in memory that it returns.
