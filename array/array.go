@@ -29,7 +29,7 @@ type Half interface{ Float16 | BFloat16 }
 type Array[T any] = linalg.Array[T]
 
 // Const stands for an array of any shape whose elements are all Value.
-type Const[T any] = linalg.Const[T]
+type Const[T any] = launch.Const[T]
 
 // Arg is an operand of an elementwise function: an array, or a Const. Host memory will do, too; it
 // is copied to the device, and the function waits. A number by itself does not compile:

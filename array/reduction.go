@@ -74,7 +74,7 @@ func (o Over) Dims(rows, cols int) (m, n int) {
 }
 
 // overOf is what a reduction of a, ar by ac, to c, rows by cols, goes over.
-func overOf(op string, c, a fmt.Stringer, rows, cols, ar, ac int) (Over, error) {
+func overOf(op string, c, a fmt.Formatter, rows, cols, ar, ac int) (Over, error) {
 	switch {
 	case rows == 1 && cols == 1:
 		return OverAll, nil

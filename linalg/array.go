@@ -5,10 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"unsafe"
-
-	"gonum.org/v1/gonum/blas"
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/element"
@@ -85,6 +84,15 @@ func arraySize(s *Session, rows, cols int, elem reflect.Type) (int64, error) {
 		return 0, err
 	}
 	return byteSize(n, elem)
+}
+
+// byteSize is n elements of type t in bytes. The error matches backend.ErrOutOfMemory.
+func byteSize(n int, t reflect.Type) (int64, error) {
+	size := int64(t.Size())
+	if int64(n) > math.MaxInt64/size {
+		return 0, fmt.Errorf("linalg: %d elements of %v: %w", n, t, backend.ErrOutOfMemory)
+	}
+	return int64(n) * size, nil
 }
 
 // Upload copies m to the device: Numba's to_device. The array is packed, whatever m's stride.
@@ -192,7 +200,7 @@ func (a *array) reshape(rows, cols int) (r array, err error) {
 	}
 	if n != a.rows*a.cols || a.rows > 1 && a.stride != a.cols {
 		return r, fmt.Errorf("%w: %s with stride %d as %dx%d: the array must be packed, and have as many elements",
-			ErrShape, a, a.stride, rows, cols)
+			ErrShape, a.describe(), a.stride, rows, cols)
 	}
 	r = *a
 	r.rows, r.cols, r.stride, r.view = rows, cols, cols, true
@@ -208,10 +216,8 @@ func (a *Array[T]) Free() error {
 	return a.buf.Free()
 }
 
-// String is the shape, type and place, for messages.
-func (a *Array[T]) String() string { return a.array.String() }
-
-func (a *array) String() string {
+// describe is the shape, type and place, for messages.
+func (a *array) describe() string {
 	return fmt.Sprintf("%dx%d %v on %s", a.rows, a.cols, a.elem, a.s.info.Name)
 }
 
@@ -221,7 +227,7 @@ func (a *array) arg(s *Session) (backend.Arg, error) {
 	case a == nil || a.s == nil:
 		return backend.Arg{}, fmt.Errorf("%w: it is a nil array", backend.ErrArgument)
 	case a.s != s:
-		err := fmt.Errorf("%w: %s belongs to another session", backend.ErrArgument, a)
+		err := fmt.Errorf("%w: %s belongs to another session", backend.ErrArgument, a.describe())
 		return backend.Arg{}, cmp.Or(a.s.failed, err)
 	}
 	return backend.Arg{Buffer: a.buf, Offset: a.bytes(a.off), Type: elementName(a.elem)}, nil
@@ -249,8 +255,11 @@ func (a *Array[T]) CopyTo(m Matrix[T]) error {
 // Download copies the array to a new matrix in host memory, after the commands enqueued before:
 // Numba's copy_to_host.
 func (a *Array[T]) Download() (Matrix[T], error) {
-	m := newResult[T](a.rows, a.cols)
-	if err := a.CopyTo(m); err != nil {
+	m, err := newResultOn[T](a.s, a.rows, a.cols)
+	if err == nil {
+		err = a.CopyTo(m)
+	}
+	if err != nil {
 		return Matrix[T]{}, err
 	}
 	return m, nil
@@ -390,7 +399,7 @@ func (a *array) checkCopy(m matrix, name string) error {
 		return err
 	}
 	if m.rows != a.rows || m.cols != a.cols {
-		return fmt.Errorf("%w: %s is %s, the array %s", ErrShape, name, m, a)
+		return fmt.Errorf("%w: %s is %s, the array %s", ErrShape, name, m, a.describe())
 	}
 	return nil
 }
@@ -410,51 +419,6 @@ func (a *array) chunks(ctx context.Context, f func(i, k int) error) error {
 		}
 	}
 	return nil
-}
-
-// Mul makes the receiver the product of a and b: every element is one chain of fused multiply-adds,
-// as the package says. The receiver must not share elements with a or b. Element by element it is
-// package array's Mul.
-func (c *Array[T]) Mul(a, b *Array[T], opts ...Option) error {
-	return c.gemmWith("Array.Mul", blas.NoTrans, a.untyped(), blas.NoTrans, b.untyped(), update{alpha: 1}, opts)
-}
-
-// Gemm makes the receiver C = alpha*op(A)*op(B) + beta*C, where op is the matrix or, with
-// blas.Trans or blas.ConjTrans, its transpose. C must not share elements with A or B. But on the
-// cpu device, a transposed operand is transposed into temporary memory first, unless it meets a
-// contiguous vector.
-func (c *Array[T]) Gemm(alpha T, tA blas.Transpose, a *Array[T], tB blas.Transpose, b *Array[T], beta T,
-	opts ...Option,
-) error {
-	return c.gemmWith("Array.Gemm", tA, a.untyped(), tB, b.untyped(), scaledBy(alpha, beta), opts)
-}
-
-// AddMul adds the product of a and b to the receiver C: every element is one chain of fused
-// multiply-adds, acc = fma(a[i,k], b[k,j], acc) for k = 0, 1, ..., that starts from c[i,j]. So a
-// product may be cut anywhere along k: from zeros, AddMul of the parts in ascending order has the
-// bits of Mul of the whole. Gemm with alpha = 1 and beta = 1 has others, as its chain starts from
-// zero. C must not share elements with a or b.
-func (c *Array[T]) AddMul(a, b *Array[T], opts ...Option) error {
-	return c.gemmWith("Array.AddMul", blas.NoTrans, a.untyped(), blas.NoTrans, b.untyped(), addMul, opts)
-}
-
-// SubMul subtracts the product of a and b from the receiver, as [Array.AddMul] adds it: every
-// element is the chain of fma(-a[i,k], b[k,j], acc) that starts from c[i,j].
-func (c *Array[T]) SubMul(a, b *Array[T], opts ...Option) error {
-	return c.gemmWith("Array.SubMul", blas.NoTrans, a.untyped(), blas.NoTrans, b.untyped(), subMul, opts)
-}
-
-// gemmWith is gemm with what the options of op say.
-func (c *array) gemmWith(op string, tA blas.Transpose, a *array, tB blas.Transpose, b *array, u update, opts []Option,
-) error {
-	o, err := settingsOf(op, withContext|batched, opts)
-	if err != nil {
-		return err
-	}
-	if err := c.gemm(o.ctx, o.count, tA, a, tB, b, u); err != nil || !o.waits {
-		return err
-	}
-	return c.s.Wait()
 }
 
 // checkOperands checks that the arrays exist, belong to one open session, and have a type that the
@@ -480,20 +444,22 @@ func (c *array) checkOperands(op string, operands ...*array) (t element.Type, er
 	return t, c.s.supports(t)
 }
 
-func nilArray(op string) error {
-	return &backend.Error{Op: "linalg", Err: backend.ErrArgument, Detail: op + " of a nil array"}
-}
-
-// supports says whether the device keeps the numerics contract in t.
-func (s *Session) supports(t element.Type) error {
-	if !kernels.Supports(&s.info, t) {
-		return &backend.Error{
-			Driver: s.info.Driver, Op: "linalg", Err: backend.ErrUnsupported,
-			Detail: fmt.Sprintf("%s does not keep the numerics contract in %s (%s); TANDEM_BACKEND=cpu does",
-				s.info.Name, t, s.info.Note),
+// arithmetic is the type of an operation on arrays of elements of type t. The error matches
+// backend.ErrUnsupported.
+func arithmetic(op string, t reflect.Type) (element.Type, error) {
+	n, ok := element.NumberOf(t)
+	if !ok {
+		return 0, &backend.Error{
+			Op: "linalg", Err: backend.ErrUnsupported,
+			Detail: fmt.Sprintf("%s of arrays of %v: only %v have arithmetic; other elements are for kernels of "+
+				"one's own", op, t, element.Types()),
 		}
 	}
-	return nil
+	return n, nil
+}
+
+func nilArray(op string) error {
+	return &backend.Error{Op: "linalg", Err: backend.ErrArgument, Detail: op + " of a nil array"}
 }
 
 func (c *array) overlaps(a *array) bool {

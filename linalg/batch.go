@@ -28,7 +28,7 @@ func newBatch(count int, tA blas.Transpose, a dims, tB blas.Transpose, b, c dims
 		}
 	}
 	if count < 0 {
-		return batch{}, fmt.Errorf("%w: %d products", ErrShape, count)
+		return batch{}, fmt.Errorf("%w: Batch(%d): the number of products is negative", ErrShape, count)
 	}
 	if count == 0 && c[0] == 0 {
 		return batch{}, nil

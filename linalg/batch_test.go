@@ -221,7 +221,7 @@ func TestGemmBatchedErrors(t *testing.T) {
 				"rows that count does not divide", multiply(3, 'T', x(4, 2), 'N', x(4, 5), x(6, 5)), linalg.ErrShape,
 				"4x2 (transposed) and 4x5 into 6x5",
 			},
-			{"negative count", multiply(-1, 'N', x(6, 4), 'N', x(12, 5), x(6, 5)), linalg.ErrShape, "-1 products"},
+			{"negative count", multiply(-1, 'N', x(6, 4), 'N', x(12, 5), x(6, 5)), linalg.ErrShape, "Batch(-1)"},
 			{
 				"no products, but rows", multiply(0, 'N', x(6, 4), 'N', x(12, 5), x(6, 5)), linalg.ErrShape,
 				"0 products of 6x4 and 12x5 into 6x5",

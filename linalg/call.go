@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"unsafe"
 
 	"gonum.org/v1/gonum/blas"
 
@@ -13,7 +14,7 @@ import (
 	"github.com/tandem-gpu/tandem/internal/host"
 )
 
-// A request is what is to be computed from host memory to host memory, or from files to files.
+// A request is what is to be computed from host memory to host memory.
 type request[T any] struct {
 	kernel operationKernel // productKernel, transposeKernel or an elementwiseKernel
 	count  int             // of products
@@ -28,8 +29,7 @@ type request[T any] struct {
 // A call is a request with all that it needs, so that it costs no memory but that of a new result.
 type call[T Element] struct {
 	request[T]
-	op     operation[T]
-	isTile bool // of a call that devices share: checked, and for one device
+	isTile bool // of a call that devices share
 
 	place   place
 	arrays  [3]array           // the matrices on the device
@@ -40,18 +40,18 @@ type call[T Element] struct {
 type place uint8
 
 const (
-	inStaging place = iota // on copies in staging memory
+	inTiles   place = iota // a part of C after the other, on as many devices as there are
+	inStaging              // on copies in staging memory
 	inPlace                // on the matrices themselves
 	inArrays               // on copies in memory of the device
 )
 
 var operandNames = [...]string{"the destination", "operand A", "operand B"}
 
-// compute does what r asks for, as o says, and returns C. With computeFiles it is where the
-// functions of the package meet code of their element type, which is compiled here: of generic
-// functions each package that calls them has a copy of its own, and of all that they call, which is
-// most of the package. Functions of one type that were put in the place of their calls would bring
-// that back.
+// compute does what r asks for, as o says, and returns C. Here the functions of the package meet
+// code of their element type, which is compiled in this package: of generic functions each package
+// that calls them has a copy of its own, and of all that they call, which is most of this one.
+// Functions of one type that were put in the place of their calls would bring that back.
 func compute[T Element](o settings, r *request[T]) (c Matrix[T], err error) {
 	switch r := any(r).(type) {
 	case *request[float32]:
@@ -88,7 +88,7 @@ func runRequest[T Element](ctx context.Context, s *Session, r *request[T]) error
 	if err != nil {
 		return err
 	}
-	return runChecked(ctx, s, r, false)
+	return runPrepared(ctx, s, r, false)
 }
 
 // prepare checks the matrices, and makes C where that is only a shape. It gives the session.
@@ -100,98 +100,9 @@ func (r *request[T]) prepare(ctx context.Context, s *Session) (*Session, error) 
 	if err != nil || !r.makesC {
 		return s, err
 	}
-	t, _ := element.Of[T]()
-	rows, cols := r.matrices[0].Rows, r.matrices[0].Cols
-	if err := s.canHold(rows, cols, t); err != nil {
-		return nil, err
-	}
-	r.matrices[0] = newResult[T](rows, cols)
-	return s, nil
-}
-
-// runChecked does what r asks for, whose C there is. isTile says that it is a tile of a call that
-// devices share, for one device.
-func runChecked[T Element](ctx context.Context, s *Session, r *request[T], isTile bool) error {
-	if done, err := direct(ctx, s, r); done || err != nil {
-		return err
-	}
-	x := call[T]{request: *r, op: operationOf[T](r.kernel), isTile: isTile}
-	return x.run(ctx, s)
-}
-
-// run computes on s.
-func (x *call[T]) run(ctx context.Context, s *Session) (err error) {
-	if x.shares(s) {
-		return x.share(ctx, s)
-	}
-	cq, err := s.takeCallQueue()
-	if err != nil {
-		return err
-	}
-	waited := false
-	defer func() { err = s.leave(cq, x.buffers[:], waited, err) }()
-	if err := x.send(ctx, cq); err != nil {
-		return err
-	}
-	dst, a, b := &x.arrays[0], &x.arrays[1], &x.arrays[2]
-	switch op := x.op.(type) { // by type, so that x stays off the heap
-	case product[T]:
-		err = dst.gemm(ctx, x.count, x.tA, a, x.tB, b, x.update)
-	case transposition[T]:
-		err = dst.transpose(a)
-	case elementwise[T]:
-		err = op.apply(x.alpha, dst, a, b)
-	}
-	if err == nil {
-		err = x.receive(ctx, cq)
-	}
-	waited = err == nil
-	return err
-}
-
-// direct computes where the matrices are, if s is this processor alone: what a launch would do,
-// which takes longer than a small operation. It is false where there is more to a call.
-func direct[T Element](ctx context.Context, s *Session, r *request[T]) (done bool, err error) {
-	if !s.direct || progress(ctx) != nil {
-		return false, nil
-	}
-	if err := cmp.Or(s.open(), s.device.Err()); err != nil {
-		return false, err
-	}
-	c, a, b := &r.matrices[0], &r.matrices[1], &r.matrices[2]
-	switch k := r.kernel.(type) {
-	case productKernel:
-		if r.count == 1 {
-			return directProduct(ctx, s, r, c, a, b)
-		}
-	case transposeKernel:
-		host.Transpose(a.Rows, a.Cols, a.Data, a.Stride, c.Data, c.Stride)
-		return true, nil
-	case elementwiseKernel:
-		return c.Rows*c.Cols <= fewElements && applyToFew(k.row, T(r.alpha), *c, *a, *b), nil
-	}
-	return false, nil
-}
-
-func directProduct[T Element](ctx context.Context, s *Session, r *request[T], c, a, b *Matrix[T]) (
-	done bool, err error,
-) {
-	p, err := newBatch(1, r.tA, dims{a.Rows, a.Cols}, r.tB, dims{b.Rows, b.Cols}, dims{c.Rows, c.Cols})
-	if err != nil || p.k == 0 || r.alpha == 0 {
-		return false, err
-	}
-	if ctx.Done() != nil && p.m > p.piece(&s.info) { // it may end before the product does
-		return false, nil
-	}
-	if r.bytes != noBytes {
-		quadsProduct(p, any(r).(*request[int32]))
-	} else if r.chain {
-		host.Update(r.alpha < 0, p.m, p.n, p.k, a.Data, a.Stride, b.Data, b.Stride, c.Data, c.Stride)
-	} else {
-		host.GemmTrans(r.tA != blas.NoTrans, r.tB != blas.NoTrans, p.m, p.n, p.k, T(r.alpha), a.Data, a.Stride,
-			b.Data, b.Stride, T(r.beta), c.Data, c.Stride)
-	}
-	return true, nil
+	c := &r.matrices[0]
+	*c, err = newResultOn[T](s, c.Rows, c.Cols)
+	return s, err
 }
 
 // checkMatrices says what is wrong with them.
@@ -210,25 +121,138 @@ func checkMatrices[T any](r *request[T]) error {
 	return nil
 }
 
-// send brings the matrices to the device: where it is a processor that works on the host's memory,
-// by telling it of that, unless copies take less time.
+// runPrepared does what r asks for, which prepare has seen. isTile says that it is a tile of a call
+// that devices share, for one device.
+func runPrepared[T Element](ctx context.Context, s *Session, r *request[T], isTile bool) error {
+	if done, err := direct(ctx, s, r); done || err != nil {
+		return err
+	}
+	x := call[T]{request: *r, isTile: isTile}
+	return x.run(ctx, s)
+}
+
+// direct computes where the matrices are, if s is this processor alone: what a launch would do,
+// which takes longer than a small operation. It is false where there is more to a call.
+func direct[T Element](ctx context.Context, s *Session, r *request[T]) (done bool, err error) {
+	if !s.direct || progress(ctx) != nil {
+		return false, nil
+	}
+	if err := s.device.Err(); err != nil {
+		return false, err
+	}
+	c, a, b := &r.matrices[0], &r.matrices[1], &r.matrices[2]
+	switch k := r.kernel.(type) {
+	case productKernel:
+		return directProduct(ctx, s, r)
+	case transposeKernel:
+		host.Transpose(a.Rows, a.Cols, a.Data, a.Stride, c.Data, c.Stride)
+		return true, nil
+	case elementwiseKernel:
+		return c.Rows*c.Cols <= fewElements && applyToFew(k.row, T(r.alpha), *c, *a, *b), nil
+	}
+	return false, nil
+}
+
+// run computes on s, by a queue of the call's own.
+func (x *call[T]) run(ctx context.Context, s *Session) (err error) {
+	if x.place = x.placeOn(s); x.place == inTiles {
+		return x.share(ctx, s)
+	}
+	cq, err := s.takeCallQueue()
+	if err != nil {
+		return err
+	}
+	waited := false
+	defer func() { err = s.leave(cq, x.buffers[:], waited, err) }()
+	if err := x.send(ctx, cq); err != nil {
+		return err
+	}
+	dst, a, b := &x.arrays[0], &x.arrays[1], &x.arrays[2]
+	switch k := x.kernel.(type) { // by type, so that x stays off the heap
+	case productKernel:
+		err = dst.gemm(ctx, x.count, x.tA, a, x.tB, b, x.update)
+	case transposeKernel:
+		err = dst.transpose(a)
+	case elementwiseKernel:
+		err = k.apply(x.alpha, dst, a, b)
+	}
+	if err == nil {
+		err = x.receive(ctx, cq)
+	}
+	waited = err == nil
+	return err
+}
+
+// smallBytes is the most that the operands of a call may have in all to go through staging memory
+// of a device with memory of its own, and smallShared where it shares the host's, as PoCL does:
+// about where copying begins to take longer than registering. Tests make them small.
+var smallBytes, smallShared = 1 << 20, 1 << 16
+
+// placeOn is the place where x takes the least time on s.
+func (x *call[T]) placeOn(s *Session) place {
+	small := smallBytes
+	if s.sharesMemory() {
+		small = smallShared
+	}
+	switch {
+	case x.needsTiles(s):
+		return inTiles
+	case x.hasAtMost(small) && !s.registersFreely():
+		return inStaging
+	case s.sharesMemory():
+		return inPlace
+	}
+	return inArrays
+}
+
+// needsTiles tells whether x is cut into tiles of C: by several devices, which share them, and on a
+// device that the matrices are copied to, where copies and work go on at the same time, and which
+// may be smaller than the matrices. What is small is not, nor are many products that fit.
+func (x *call[T]) needsTiles(s *Session) bool {
+	if x.isTile || len(s.others) == 0 && (!s.sharer.TakesCopies(x.largest()) || x.count > 1 && x.fits(s)) {
+		return false
+	}
+	return !x.hasAtMost(smallBytes) || s.sharer.Budget() < int64(smallBytes)
+}
+
+// largest is the bytes of the largest matrix, with the gaps between its rows.
+func (x *call[T]) largest() (n int64) {
+	for _, m := range x.matrices[:x.n] {
+		n = max(n, int64(len(m.bytes())))
+	}
+	return n
+}
+
+// fits tells whether copies of all matrices have room on the device at once.
+func (x *call[T]) fits(s *Session) bool {
+	all := int64(0)
+	for _, m := range x.matrices[:x.n] {
+		all += int64(m.Rows*m.Cols) * int64(element.TypeOf[T]().Size())
+	}
+	return x.largest() <= s.info.MaxAlloc && all <= s.sharer.Budget()
+}
+
+// hasAtMost tells whether the matrices have at most so many bytes in all.
+func (x *call[T]) hasAtMost(bytes int) bool {
+	var t T
+	left := bytes / int(unsafe.Sizeof(t))
+	for _, m := range x.matrices[:x.n] {
+		left -= min(m.Rows*m.Cols+lineElements, left+1)
+	}
+	return left >= 0
+}
+
+// send brings the matrices to x's place on the device.
 func (x *call[T]) send(ctx context.Context, cq *callQueue) error {
 	for i, m := range x.matrices[:x.n] {
 		x.arrays[i] = array{s: cq.s, rows: m.Rows, cols: m.Cols, stride: m.Cols, view: true, elem: reflect.TypeFor[T]()}
 	}
-	small := smallBytes
-	if cq.s.sharesMemory() {
-		small = smallShared
-	}
-	switch {
-	case x.hasAtMost(small) && !cq.s.registersFreely():
-		x.place = inStaging
+	switch x.place {
+	case inStaging:
 		return x.sendSmall(cq)
-	case cq.s.sharesMemory():
-		x.place = inPlace
+	case inPlace:
 		return x.register(cq.s)
 	}
-	x.place = inArrays
 	for i := 1; i <= x.n; i++ { // C is the last
 		i := i % x.n
 		m, a := x.matrices[i], &x.arrays[i]
@@ -258,37 +282,6 @@ func (x *call[T]) receive(ctx context.Context, cq *callQueue) error {
 	}
 	return cq.s.queue.Wait()
 }
-
-// leave releases what a call has used, its queue and buffers. It returns err, or else what goes
-// wrong here.
-func (s *Session) leave(cq *callQueue, buffers []*backend.Buffer, waited bool, err error) error {
-	// the call may have failed, or panicked, with work in the queue on memory of the caller's
-	idle := waited || cq.s.queue.Wait() == nil
-	for _, b := range buffers {
-		if b == nil {
-			continue
-		}
-		if e := b.Free(); err == nil {
-			err = e
-		}
-	}
-	if e := cq.s.spares.close(); err == nil { // not kept, as the queue may be: there may be many
-		err = e
-	}
-	if idle {
-		s.keepCallQueue(cq)
-	} else {
-		cq.close()
-	}
-	return err
-}
-
-// registersFreely tells whether the device reaches any memory of the host without being told of it:
-// the cpu device does.
-func (s *Session) registersFreely() bool { return s.info.Host && s.sharesMemory() }
-
-// sharesMemory tells whether the device is a processor that works on the host's memory.
-func (s *Session) sharesMemory() bool { return s.sharer.SharesMemory() }
 
 // register makes arrays of the matrices' own memory. Matrices may share memory: what is connected
 // is registered once.
@@ -332,4 +325,66 @@ func (x *call[T]) pieces() (pieces [3][]T) {
 		pieces[i] = piece
 	}
 	return pieces
+}
+
+// union is the memory from the first element of two overlapping slices to the last.
+func union[T Element](a, b []T) []T {
+	d := distance(a, b)
+	if d < 0 {
+		a, b, d = b, a, -d
+	}
+	return unsafe.Slice(unsafe.SliceData(a), max(len(a), d+len(b)))
+}
+
+// lineElements of every type are a multiple of a cache line, so that operands do not share one.
+const lineElements = 16
+
+// sendSmall copies small matrices to staging memory, C first, and sends them all at once. C only
+// has its place there where it is not read.
+func (x *call[T]) sendSmall(cq *callQueue) error {
+	first, n := 0, 0 // elements
+	for i := range x.arrays[:x.n] {
+		a := &x.arrays[i]
+		a.off = n
+		n += (a.rows*a.cols + lineElements - 1) / lineElements * lineElements
+		if i == 0 && x.beta == 0 {
+			first = n
+		}
+	}
+	c := &x.arrays[0]
+	if err := cq.reserve(c.bytes(n)); err != nil {
+		return err
+	}
+	mem := backend.Elems[T](cq.host.Bytes())
+	for i, m := range x.matrices[:x.n] {
+		a := &x.arrays[i]
+		a.buf = cq.device
+		if i > 0 || x.beta != 0 {
+			copyElements(packedIn(a, mem), m)
+		}
+	}
+	if !cq.apart() {
+		return nil
+	}
+	return cq.s.queue.WriteAsync(cq.device, c.bytes(first), cq.host, c.bytes(first), c.bytes(n-first))
+}
+
+// receiveSmall copies C from staging memory.
+func (x *call[T]) receiveSmall(cq *callQueue) error {
+	c, q := &x.arrays[0], cq.s.queue
+	if cq.apart() {
+		if err := q.ReadAsync(cq.host, 0, cq.device, 0, c.bytes(c.rows*c.cols)); err != nil {
+			return err
+		}
+	}
+	if err := q.Wait(); err != nil {
+		return err
+	}
+	copyElements(x.matrices[0], packedIn(c, backend.Elems[T](cq.host.Bytes())))
+	return nil
+}
+
+// packedIn is an array as a matrix, where mem is the memory of its buffer.
+func packedIn[T Element](a *array, mem []T) Matrix[T] {
+	return NewMatrix(a.rows, a.cols, mem[a.off:][:a.rows*a.cols:a.rows*a.cols])
 }

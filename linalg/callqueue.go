@@ -1,12 +1,11 @@
 package linalg
 
 import (
+	"cmp"
 	"errors"
 	"math/bits"
-	"unsafe"
 
 	"github.com/tandem-gpu/tandem/backend"
-	"github.com/tandem-gpu/tandem/internal/host"
 )
 
 // A callQueue is what a call from host memory to host memory has to itself: a queue, so that it
@@ -41,6 +40,21 @@ func (s *Session) takeCallQueue() (*callQueue, error) {
 	return &callQueue{s: &Session{core: s.core, queue: queue, spares: newSpares(&s.info)}}, nil
 }
 
+// leave releases what a call has used, its queue and buffers. It returns err, or else what goes
+// wrong here.
+func (s *Session) leave(cq *callQueue, buffers []*backend.Buffer, waited bool, err error) error {
+	// the call may have failed, or panicked, with work in the queue on memory of the caller's
+	idle := waited || cq.s.queue.Wait() == nil
+	// spare memory is not kept, as the queue may be: there may be many
+	err = cmp.Or(err, freeAll(buffers), cq.s.spares.close())
+	if idle {
+		s.keepCallQueue(cq)
+	} else {
+		cq.close()
+	}
+	return err
+}
+
 // keepCallQueue keeps a call queue for a later call.
 func (s *Session) keepCallQueue(cq *callQueue) {
 	s.mu.Lock()
@@ -72,24 +86,6 @@ func (cq *callQueue) freeMemory() (err error) {
 	return err
 }
 
-// smallBytes is the most that the operands of a call may have in all to go through staging memory
-// of a device with memory of its own, and smallShared where it shares the host's, as PoCL does:
-// about where copying begins to take longer than registering. Tests make them small.
-var smallBytes, smallShared = 1 << 20, 1 << 16
-
-// lineElements of every type are a multiple of a cache line, so that operands do not share one.
-const lineElements = 16
-
-// hasAtMost tells whether the matrices have at most so many bytes in all.
-func (x *call[T]) hasAtMost(bytes int) bool {
-	var t T
-	left := bytes / int(unsafe.Sizeof(t))
-	for _, m := range x.matrices[:x.n] {
-		left -= min(m.Rows*m.Cols+lineElements, left+1)
-	}
-	return left >= 0
-}
-
 // reserve makes the staging memory at least n bytes large. Its size is a power of 2, smallBytes at
 // most.
 func (cq *callQueue) reserve(n int64) (err error) {
@@ -115,58 +111,3 @@ func (cq *callQueue) reserve(n int64) (err error) {
 
 // apart tells whether the device has memory of its own.
 func (cq *callQueue) apart() bool { return cq.device != cq.host }
-
-// sendSmall copies small matrices to staging memory, C first, and sends them all at once. C only
-// has its place there where it is not read.
-func (x *call[T]) sendSmall(cq *callQueue) error {
-	first, n := 0, 0 // elements
-	for i := range x.arrays[:x.n] {
-		a := &x.arrays[i]
-		a.off = n
-		n += (a.rows*a.cols + lineElements - 1) / lineElements * lineElements
-		if i == 0 && x.beta == 0 {
-			first = n
-		}
-	}
-	c := &x.arrays[0]
-	if err := cq.reserve(c.bytes(n)); err != nil {
-		return err
-	}
-	mem := backend.Elems[T](cq.host.Bytes())
-	for i, m := range x.matrices[:x.n] {
-		a := &x.arrays[i]
-		a.buf = cq.device
-		if i > 0 || x.beta != 0 {
-			copyElements(packedIn(a, mem), m)
-		}
-	}
-	if !cq.apart() {
-		return nil
-	}
-	return cq.s.queue.WriteAsync(cq.device, c.bytes(first), cq.host, c.bytes(first), c.bytes(n-first))
-}
-
-// receiveSmall copies C from staging memory.
-func (x *call[T]) receiveSmall(cq *callQueue) error {
-	c, q := &x.arrays[0], cq.s.queue
-	if cq.apart() {
-		if err := q.ReadAsync(cq.host, 0, cq.device, 0, c.bytes(c.rows*c.cols)); err != nil {
-			return err
-		}
-	}
-	if err := q.Wait(); err != nil {
-		return err
-	}
-	copyElements(x.matrices[0], packedIn(c, backend.Elems[T](cq.host.Bytes())))
-	return nil
-}
-
-// packedIn is an array as a matrix, where mem is the memory of its buffer.
-func packedIn[T Element](a *array, mem []T) Matrix[T] {
-	return NewMatrix(a.rows, a.cols, mem[a.off:][:a.rows*a.cols:a.rows*a.cols])
-}
-
-// copyElements copies src to dst, which has its shape.
-func copyElements[T Element](dst, src Matrix[T]) {
-	host.CopyMatrix(src.Rows, src.Cols, src.Data, src.Stride, dst.Data, dst.Stride)
-}

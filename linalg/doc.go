@@ -35,7 +35,7 @@
 //
 // # Files and streams
 //
-// [ReadNPY] and [Array.WriteNPY] move arrays between the device and .npy files, [ReadRaw] and
+// [ReadNPY] and [Array.WriteNPY] move arrays between the device and .npy files, [Array.ReadRaw] and
 // [Array.WriteRaw] between the device and plain bytes, through a few megabytes of host memory.
 // Package files computes from .npy files to a file, none of which needs to fit in memory.
 //
@@ -52,10 +52,11 @@
 //
 // # Errors
 //
-// Errors match [ErrShape], [ErrOverlap], [ErrSingular], [ErrNotPositiveDefinite], or a sentinel of
-// package backend, such as backend.ErrOutOfMemory. Asynchronous failures of the device are reported
-// by the next call of the session that waits: Wait, CopyTo, Download. A call on host matrices waits
-// for its own work, and returns the failures of that alone. One whose context ends returns
-// context.Cause of it, which is meant where ctx's error is spoken of. A file of the caller's that
-// panics does so in the goroutine of the call, with an error that has the value and the stack.
+// Errors match [ErrShape], [ErrOverlap], [ErrSingular], [ErrNotPositiveDefinite],
+// [ErrNotConverged], [ErrOverflow], [ErrNPY], or a sentinel of package backend, such as
+// backend.ErrOutOfMemory. Asynchronous failures of the device are reported by the next call of the
+// session that waits: Wait, CopyTo, Download. A call on host matrices waits for its own work, and
+// returns the failures of that alone. One whose context ends returns context.Cause of it, which is
+// meant where ctx's error is spoken of. A file of the caller's that panics does so in the goroutine
+// of the call, with an error that has the value and the stack.
 package linalg

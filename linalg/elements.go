@@ -65,17 +65,3 @@ func elementName(t reflect.Type) string {
 		return t.String()
 	}
 }
-
-// arithmetic is the type of an operation on arrays of elements of type t. The error matches
-// backend.ErrUnsupported.
-func arithmetic(op string, t reflect.Type) (element.Type, error) {
-	n, ok := element.NumberOf(t)
-	if !ok {
-		return 0, &backend.Error{
-			Op: "linalg", Err: backend.ErrUnsupported,
-			Detail: fmt.Sprintf("%s of arrays of %v: only %v have arithmetic; other elements are for kernels of "+
-				"one's own", op, t, element.Types()),
-		}
-	}
-	return n, nil
-}

@@ -8,6 +8,8 @@ import (
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/internal/arglist"
+	"github.com/tandem-gpu/tandem/internal/outofcore"
+	"github.com/tandem-gpu/tandem/internal/tiles"
 	"github.com/tandem-gpu/tandem/kernels"
 )
 
@@ -165,11 +167,41 @@ func (c *array) checkElementwise(op string, operands ...*array) (element.Type, e
 	}
 	for _, a := range operands {
 		if a.rows != c.rows || a.cols != c.cols {
-			return 0, fmt.Errorf("%w: %s of %s into %s", ErrShape, op, a.String(), c.String())
+			return 0, fmt.Errorf("%w: %s of %s into %s", ErrShape, op, a.describe(), c.describe())
 		}
 		if same := a.buf == c.buf && a.off == c.off && a.stride == c.stride; !same && c.overlaps(a) {
 			return 0, fmt.Errorf("%w: %s, and they are not the same array", ErrOverlap, op)
 		}
 	}
 	return t, nil
+}
+
+// elementwise is the operation of an elementwiseKernel.
+type elementwise[T Element] struct {
+	plainOperation[T]
+	elementwiseKernel
+}
+
+// An elementwiseKernel is a row of package kernels' table.
+type elementwiseKernel struct{ row *kernels.Elementwise }
+
+func (o elementwiseKernel) choose(key planKey, info *backend.Info) (*backend.Source, backend.Grid) {
+	src := o.row.Source(key.typ)
+	return src, kernels.MapGrid(info, src.Params, int64(key.m), int64(key.n))
+}
+
+func (elementwise[T]) region(i int, c tiles.Tile, k, l int) tiles.Tile {
+	return outofcore.SameRegion(i, c, k, l)
+}
+
+func (o elementwise[T]) step(x *call[T], _ int, c, a, b *array) error {
+	return o.apply(x.alpha, c, a, b)
+}
+
+// apply makes c what the operation gives of a, and of b if it has two inputs.
+func (o elementwiseKernel) apply(alpha float64, c, a, b *array) error {
+	if o.row.Inputs == 1 {
+		return c.elementwise(o.row, alpha, a)
+	}
+	return c.elementwise(o.row, alpha, a, b)
 }

@@ -15,11 +15,11 @@ const (
 // Format prints the elements, as [gonum.org/v1/gonum/mat.Formatted] does, for %v and all verbs of
 // its elements: fmt.Println(m), or "%.3f". Columns are as wide as they need. Of a matrix of more
 // than 1000 elements it prints the shape and type, and below them the first and last three rows and
-// columns, with dots between. Of one without elements, and for %s, it prints the shape and type.
-// Numbers of 16 bits are printed as the float32 that they are.
+// columns, with dots between. Of one without elements, and for %s, it prints the shape and type:
+// "5x7 float32". Numbers of 16 bits are printed as the float32 that they are.
 func (m Matrix[T]) Format(f fmt.State, verb rune) {
 	if verb == 's' || m.Rows == 0 || m.Cols == 0 || m.check("matrix") != nil {
-		io.WriteString(f, m.String())
+		io.WriteString(f, m.untyped().String())
 		return
 	}
 	shown, _ := excerpt(m.Rows, m.Cols, func(to Matrix[T], i, j int) error {
@@ -43,14 +43,14 @@ func (a *Array[T]) Format(f fmt.State, verb rune) {
 		return
 	}
 	if verb == 's' || a.rows == 0 || a.cols == 0 {
-		io.WriteString(f, a.String())
+		io.WriteString(f, a.describe())
 		return
 	}
 	shown, err := excerpt(a.rows, a.cols, func(to Matrix[T], i, j int) error {
 		return a.Slice(i, i+to.Rows, j, j+to.Cols).CopyTo(to)
 	})
 	if err != nil {
-		fmt.Fprintf(f, "%%!%c(%s: %v)", verb, a, err)
+		fmt.Fprintf(f, "%%!%c(%s: %v)", verb, a.describe(), err)
 		return
 	}
 	write(f, verb, shown.untyped(), a.rows, a.cols, shown.printed)

@@ -1,6 +1,7 @@
 package linalg
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -9,8 +10,99 @@ import (
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/internal/arglist"
+	"github.com/tandem-gpu/tandem/internal/host"
+	"github.com/tandem-gpu/tandem/internal/tuning"
 	"github.com/tandem-gpu/tandem/kernels"
 )
+
+// MatMul is the product of a and b. The shapes are a: m x k, b: k x n, and the result, which is
+// packed and new: m x n. Each element is one chain of fused multiply-adds, as the package says.
+// Where k is 0 the result is zero.
+func MatMul[T Element](a, b Matrix[T], opts ...Option) (Matrix[T], error) {
+	o, err := settingsOf("MatMul", onHost|batched, opts)
+	if err != nil {
+		return Matrix[T]{}, err
+	}
+	if err := checkProduct(o.count, dims{a.Rows, a.Cols}, dims{b.Rows, b.Cols}); err != nil {
+		return Matrix[T]{}, err
+	}
+	return compute(o, &request[T]{
+		kernel: productKernel{}, count: o.count, tA: blas.NoTrans, tB: blas.NoTrans, update: update{alpha: 1},
+		makesC: true, n: 3, matrices: [3]Matrix[T]{{Rows: a.Rows, Cols: b.Cols}, a, b},
+	})
+}
+
+// checkProduct says whether there are count products of a and b, whose rows are those of the
+// result.
+func checkProduct(count int, a, b dims) error {
+	if count != 1 {
+		_, err := newBatch(count, blas.NoTrans, a, blas.NoTrans, b, dims{a[0], b[1]})
+		return err
+	}
+	if a[1] != b[0] {
+		return fmt.Errorf("%w: product of %s and %s: the columns of the first are not the rows of the second", ErrShape,
+			a, b)
+	}
+	return nil
+}
+
+// newProduct is the product of a and b, packed and new, that op computes by f with its options.
+func newProduct[C, A, B any](op string, a Matrix[A], b Matrix[B], opts []Option, f func(Matrix[C], settings) error) (
+	none Matrix[C], err error,
+) {
+	o, err := settingsOf(op, onHost, opts)
+	if err := cmp.Or(err, checkProduct(1, dims{a.Rows, a.Cols}, dims{b.Rows, b.Cols})); err != nil {
+		return none, err
+	}
+	if o.s, err = orDefault(o.s); err != nil {
+		return none, err
+	}
+	c, err := newResultOn[C](o.s, a.Rows, b.Cols)
+	if err != nil {
+		return none, err
+	}
+	if err := f(c, o); err != nil {
+		return none, err
+	}
+	return c, nil
+}
+
+// Gemm makes c = alpha*op(a)*op(b) + beta*c, where op is the matrix or, with blas.Trans or
+// blas.ConjTrans, its transpose. c must not share memory with a or b. After an error the elements
+// of c are undefined.
+func Gemm[T Element](alpha T, tA blas.Transpose, a Matrix[T], tB blas.Transpose, b Matrix[T], beta T, c Matrix[T],
+	opts ...Option,
+) error {
+	return updateMatrix("Gemm", tA, a, tB, b, scaledBy(alpha, beta), c, opts)
+}
+
+// AddMul adds the product of a and b to c, in chains that start from c's elements, as
+// [Array.AddMul] says. c must not share memory with a or b. After an error the elements of c are
+// undefined.
+func AddMul[T Element](a, b, c Matrix[T], opts ...Option) error {
+	return updateMatrix("AddMul", blas.NoTrans, a, blas.NoTrans, b, addMul, c, opts)
+}
+
+// SubMul subtracts the product of a and b from c, as [Array.SubMul] says. The rest is as for
+// [AddMul].
+func SubMul[T Element](a, b, c Matrix[T], opts ...Option) error {
+	return updateMatrix("SubMul", blas.NoTrans, a, blas.NoTrans, b, subMul, c, opts)
+}
+
+// updateMatrix makes c what u says of the product of op(a) and op(b), with the options of name.
+func updateMatrix[T Element](name string, tA blas.Transpose, a Matrix[T], tB blas.Transpose, b Matrix[T], u update,
+	c Matrix[T], opts []Option,
+) error {
+	o, err := settingsOf(name, onHost|batched, opts)
+	if err != nil {
+		return err
+	}
+	_, err = compute(o, &request[T]{
+		kernel: productKernel{}, count: o.count, tA: tA, tB: tB, update: u,
+		n: 3, matrices: [3]Matrix[T]{c, a, b},
+	})
+	return err
+}
 
 // An update is what products make of C: alpha*A*B + beta*C, or C + alpha*A*B in one chain that
 // starts from C. With chain alpha is 1 or -1, and beta is 1.
@@ -34,6 +126,67 @@ func scaledBy[T any](alpha, beta T) (u update) {
 	u.alpha, _, _ = element.Number(alpha)
 	u.beta, _, _ = element.Number(beta)
 	return u
+}
+
+// A productKernel is that of products of numbers, or of bytes.
+type productKernel struct{ bytes byteKind }
+
+func (o productKernel) choose(key planKey, info *backend.Info) (*backend.Source, backend.Grid) {
+	t := key.typ
+	if o.bytes != noBytes {
+		t = element.Int8
+	}
+	p := tuning.ChooseMatMulBatch(info, t, key.count, key.m, key.n, key.k)
+	grid := kernels.MatMulBatchGrid(p, key.count, key.m, key.n)
+	if o.bytes != noBytes {
+		return kernels.MatMulBytes(info, p, o.bytes == uint8Bytes), grid
+	}
+	return kernels.MatMul(t, p), grid
+}
+
+// Mul makes the receiver the product of a and b: every element is one chain of fused multiply-adds,
+// as the package says. The receiver must not share elements with a or b. Element by element it is
+// package array's Mul.
+func (c *Array[T]) Mul(a, b *Array[T], opts ...Option) error {
+	return c.gemmWith("Array.Mul", blas.NoTrans, a.untyped(), blas.NoTrans, b.untyped(), update{alpha: 1}, opts)
+}
+
+// Gemm makes the receiver C = alpha*op(A)*op(B) + beta*C, where op is the matrix or, with
+// blas.Trans or blas.ConjTrans, its transpose. C must not share elements with A or B. But on the
+// cpu device, a transposed operand is transposed into temporary memory first, unless it meets a
+// contiguous vector.
+func (c *Array[T]) Gemm(alpha T, tA blas.Transpose, a *Array[T], tB blas.Transpose, b *Array[T], beta T,
+	opts ...Option,
+) error {
+	return c.gemmWith("Array.Gemm", tA, a.untyped(), tB, b.untyped(), scaledBy(alpha, beta), opts)
+}
+
+// AddMul adds the product of a and b to the receiver C: every element is one chain of fused
+// multiply-adds, acc = fma(a[i,k], b[k,j], acc) for k = 0, 1, ..., that starts from c[i,j]. So a
+// product may be cut anywhere along k: from zeros, AddMul of the parts in ascending order has the
+// bits of Mul of the whole. Gemm with alpha = 1 and beta = 1 has others, as its chain starts from
+// zero. C must not share elements with a or b.
+func (c *Array[T]) AddMul(a, b *Array[T], opts ...Option) error {
+	return c.gemmWith("Array.AddMul", blas.NoTrans, a.untyped(), blas.NoTrans, b.untyped(), addMul, opts)
+}
+
+// SubMul subtracts the product of a and b from the receiver, as [Array.AddMul] adds it: every
+// element is the chain of fma(-a[i,k], b[k,j], acc) that starts from c[i,j].
+func (c *Array[T]) SubMul(a, b *Array[T], opts ...Option) error {
+	return c.gemmWith("Array.SubMul", blas.NoTrans, a.untyped(), blas.NoTrans, b.untyped(), subMul, opts)
+}
+
+// gemmWith is gemm with what the options of op say.
+func (c *array) gemmWith(op string, tA blas.Transpose, a *array, tB blas.Transpose, b *array, u update, opts []Option,
+) error {
+	o, err := settingsOf(op, withContext|batched, opts)
+	if err != nil {
+		return err
+	}
+	if err := c.gemm(o.ctx, o.count, tA, a, tB, b, u); err != nil || !o.waits {
+		return err
+	}
+	return c.s.Wait()
 }
 
 // gemm is count products, in pieces that a cancelled ctx ends between. AddMul and SubMul are
@@ -142,28 +295,6 @@ func (a *array) turned() *array {
 	return &t
 }
 
-// spare keeps the memory of what an operation made for itself. Its error is the operation's where
-// that has none.
-func (a *array) spare(err *error) {
-	if e := a.s.spares.give(a.buf); *err == nil {
-		*err = e
-	}
-}
-
-// transposed is the transpose of a in spare memory.
-func transposed(a *array) (*array, error) {
-	buf, err := a.s.scratch(a.bytes(a.rows * a.cols))
-	if err != nil {
-		return nil, err
-	}
-	t := &array{s: a.s, buf: buf, rows: a.cols, cols: a.rows, stride: a.rows, elem: a.elem}
-	if err := t.transpose(a); err != nil {
-		t.spare(&err)
-		return nil, err
-	}
-	return t, nil
-}
-
 // multiply enqueues the products: with as few launches as possible, or, where ctx can be cancelled
 // or wants to know the progress, in pieces, waiting for one after the other. A piece is some of the
 // products, or some rows of a single one. The split changes no bits.
@@ -238,25 +369,26 @@ func (u update) args(args []backend.Arg, key planKey, steps kernels.Batch, a, b,
 	return args
 }
 
-type progressKey struct{}
-
-// WithProgress makes calls that get ctx by [WithContext] call f with the finished fraction of a
-// product, from 0 to 1, as the work goes on. f is called from the goroutine that called them.
-func WithProgress(ctx context.Context, f func(fraction float64)) context.Context {
-	return context.WithValue(ctx, progressKey{}, f)
-}
-
-// progress is the function that WithProgress gave, or nil.
-func progress(ctx context.Context) func(float64) {
-	f, _ := ctx.Value(progressKey{}).(func(float64))
-	return f
-}
-
-// stage is ctx for a part of a call's work, which goes from one finished fraction to another.
-func stage(ctx context.Context, from, to float64) context.Context {
-	report := progress(ctx)
-	if report == nil {
-		return ctx
+// directProduct is direct of a product.
+func directProduct[T Element](ctx context.Context, s *Session, r *request[T]) (done bool, err error) {
+	if r.count != 1 {
+		return false, nil
 	}
-	return WithProgress(ctx, func(fraction float64) { report(from + fraction*(to-from)) })
+	c, a, b := &r.matrices[0], &r.matrices[1], &r.matrices[2]
+	p, err := newBatch(1, r.tA, dims{a.Rows, a.Cols}, r.tB, dims{b.Rows, b.Cols}, dims{c.Rows, c.Cols})
+	if err != nil || p.k == 0 || r.alpha == 0 {
+		return false, err
+	}
+	if ctx.Done() != nil && p.m > p.piece(&s.info) { // it may end before the product does
+		return false, nil
+	}
+	if r.bytes != noBytes {
+		quadsProduct(p, any(r).(*request[int32]))
+	} else if r.chain {
+		host.Update(r.alpha < 0, p.m, p.n, p.k, a.Data, a.Stride, b.Data, b.Stride, c.Data, c.Stride)
+	} else {
+		host.GemmTrans(r.tA != blas.NoTrans, r.tB != blas.NoTrans, p.m, p.n, p.k, T(r.alpha), a.Data, a.Stride,
+			b.Data, b.Stride, T(r.beta), c.Data, c.Stride)
+	}
+	return true, nil
 }

@@ -62,7 +62,7 @@ func gemmInt8[A int8 | uint8](o settings, tA blas.Transpose, a Matrix[A], tB bla
 	if o.s, err = orDefault(o.s); err != nil {
 		return err
 	}
-	if err := cmp.Or(context.Cause(o.ctx), o.s.open()); err != nil {
+	if err := context.Cause(o.ctx); err != nil {
 		return err
 	}
 	if o.s.direct {

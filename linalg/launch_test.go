@@ -409,6 +409,7 @@ func TestCompileErrors(t *testing.T) {
 	const text = "/* a wrong name in line 3 */\n__kernel void broken(__global int *a) {\n  a[0] = no_such_name;\n}\n"
 	eachCompiler(t, func(t *testing.T, s *linalg.Session) {
 		broken := &backend.Source{Name: "broken", File: "my_broken_file.cl", Text: text}
+		textAlone := &backend.Source{Name: "add_to", Text: addToSource().Text}
 		wrongName := addToSource()
 		wrongName.Name = "ad_to"
 		_, err := s.CompileSource(wrongName)
@@ -417,7 +418,7 @@ func TestCompileErrors(t *testing.T) {
 		_, err = s.CompileSource(broken)
 		if s.Info().Driver == "cpu" {
 			refused(t, "no implementation in Go", err, backend.ErrUnsupported, "Source.Go")
-			_, err = s.Compile(addToSource().Text, "add_to")
+			_, err = s.CompileSource(textAlone)
 			refused(t, "text alone", err, backend.ErrUnsupported, "TANDEM_BACKEND=opencl")
 			return
 		}
@@ -426,9 +427,9 @@ func TestCompileErrors(t *testing.T) {
 			line = "(3)" // as NVRTC has it
 		}
 		refused(t, "wrong name", err, backend.ErrBuild, "my_broken_file.cl"+line)
-		_, err = s.Compile(text, "broken")
+		_, err = s.CompileSource(&backend.Source{Name: "broken", Text: text})
 		refused(t, "wrong name, no file name", err, backend.ErrBuild, "broken.cl"+line)
-		if _, err := s.Compile(addToSource().Text, "add_to"); err != nil {
+		if _, err := s.CompileSource(textAlone); err != nil {
 			t.Errorf("text alone: %v", err)
 		}
 	})

@@ -29,7 +29,7 @@ import (
 func eachCompiler(t *testing.T, f func(t *testing.T, s *linalg.Session)) {
 	eachBackend(t, func(t *testing.T, s *linalg.Session) {
 		if info := s.Info(); info.Driver == "cuda" || info.Driver == "cudasim" {
-			_, err := s.Compile("__kernel void nothing(const int n) {}", "nothing")
+			_, err := s.CompileSource(&backend.Source{Name: "nothing", Text: "__kernel void nothing(const int n) {}"})
 			backendtest.Require(t, "nvrtc", err)
 		}
 		f(t, s)
@@ -548,11 +548,13 @@ func TestNil(t *testing.T) {
 	_, registerErr := linalg.Register(none, m)
 	file := npyFile("<f4", false, "(2, 2)", binary.LittleEndian, m.Data)
 	_, readErr := linalg.ReadNPY[float32](none, bytes.NewReader(file))
-	_, compileErr := none.Compile("", "")
+	_, compileErr := none.CompileSource(nil)
+	_, mulErr := linalg.MatMul(m, m, linalg.On(new(linalg.Session)))
 	scratchErr := inside.WithScratch(none, 2, 2, func(*linalg.Array[float32]) error { return nil })
 	for _, err := range []error{
-		newErr, uploadErr, registerErr, readErr, compileErr, scratchErr, none.Wait(), none.Close(),
-		new(linalg.Session).Wait(), new(linalg.Session).Close(), none.Launch(nil, backend.Grid1(1, 1)),
+		newErr, uploadErr, registerErr, readErr, compileErr, mulErr, scratchErr,
+		none.Wait(), none.Close(), none.Launch(nil, backend.Grid1(1, 1)),
+		new(linalg.Session).Wait(), new(linalg.Session).Close(),
 	} {
 		refused(t, "no session", err, backend.ErrArgument, "there is no session; Open makes one")
 	}
@@ -600,7 +602,7 @@ func TestNoColumns(t *testing.T) {
 		},
 	} {
 		if c, err := f(); err != nil || c.Rows != 5 || c.Cols != 0 {
-			t.Errorf("%s: %s, %v", name, c.String(), err)
+			t.Errorf("%s: %s, %v", name, c, err)
 		}
 	}
 }
@@ -618,10 +620,10 @@ func TestClosedSession(t *testing.T) {
 		_, uploadErr := linalg.Upload(s, linalg.NewMatrix[float32](2, 2, nil))
 		_, mulErr := linalg.MatMul(linalg.NewMatrix[float32](2, 2, nil), linalg.NewMatrix[float32](2, 2, nil),
 			linalg.On(s))
-		_, compileErr := s.Compile("__kernel void k() {}", "k")
+		_, compileErr := s.CompileSource(&backend.Source{Name: "k", Text: "__kernel void k() {}"})
 		_, downloadErr := a.Download()
 		for what, err := range map[string]error{
-			"Upload": uploadErr, "MatMul": mulErr, "Compile": compileErr,
+			"Upload": uploadErr, "MatMul": mulErr, "CompileSource": compileErr,
 			"Wait": s.Wait(), "Download": downloadErr, "Scale": a.Scale(2, a),
 		} {
 			if !errors.Is(err, backend.ErrClosed) {

@@ -2,6 +2,9 @@ package linalg
 
 import (
 	"fmt"
+	"math"
+	"math/bits"
+	"reflect"
 	"unsafe"
 
 	"gonum.org/v1/gonum/blas/blas32"
@@ -10,8 +13,10 @@ import (
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/element"
+	"github.com/tandem-gpu/tandem/internal/host"
 	"github.com/tandem-gpu/tandem/internal/hugepage"
 	"github.com/tandem-gpu/tandem/internal/strided"
+	"github.com/tandem-gpu/tandem/kernels"
 )
 
 // Element lists the types of elements that there is arithmetic in: float32, float64 or int32.
@@ -49,6 +54,21 @@ func NewMatrix[T any](rows, cols int, data []T) Matrix[T] {
 	return Matrix[T]{Rows: rows, Cols: cols, Stride: cols, Data: data}
 }
 
+// elements is rows*cols, if that fits in an int and the kernels' indices can hold each dimension.
+func elements(rows, cols int) (int, error) {
+	if rows < 0 || cols < 0 {
+		return 0, fmt.Errorf("%w: %dx%d has a negative dimension", ErrShape, rows, cols)
+	}
+	if rows > kernels.MaxDim || cols > kernels.MaxDim {
+		return 0, fmt.Errorf("%w: %dx%d has a dimension beyond %d", ErrShape, rows, cols, kernels.MaxDim)
+	}
+	hi, lo := bits.Mul64(uint64(rows), uint64(cols))
+	if hi != 0 || lo > math.MaxInt {
+		return 0, fmt.Errorf("%w: %dx%d has too many elements", ErrShape, rows, cols)
+	}
+	return int(lo), nil
+}
+
 // dirty is where results come from. Tests poison it.
 var dirty = hugepage.Dirty
 
@@ -56,6 +76,14 @@ var dirty = hugepage.Dirty
 func newResult[T any](rows, cols int) Matrix[T] {
 	var t T
 	return NewMatrix(rows, cols, backend.Elems[T](dirty(rows*cols*int(unsafe.Sizeof(t)))))
+}
+
+// newResultOn is newResult of a call on s, or an error where there is not room for it.
+func newResultOn[T any](s *Session, rows, cols int) (Matrix[T], error) {
+	if err := s.canHold(rows, cols, reflect.TypeFor[T]()); err != nil {
+		return Matrix[T]{}, err
+	}
+	return newResult[T](rows, cols), nil
 }
 
 // At is element (i, j). It panics outside the matrix.
@@ -108,9 +136,80 @@ func (m Matrix[T]) Packed() Matrix[T] {
 	return p
 }
 
-// String is the shape and type, for messages: "5x7 float32".
-func (m Matrix[T]) String() string {
-	return m.untyped().String()
+// Check says what is wrong with a matrix that was made by hand: a negative dimension, a stride
+// below the columns, too few elements. The error matches [ErrShape].
+func (m Matrix[T]) Check() error { return m.check("matrix") }
+
+// check says what is wrong with m by itself; name is its name in the call.
+func (m Matrix[T]) check(name string) error { return m.untyped().check(name) }
+
+// A matrix is a Matrix without its elements, as an array is an Array.
+type matrix struct {
+	rows, cols, stride int
+	len                int // of its data
+	elem               reflect.Type
+}
+
+func (m Matrix[T]) untyped() matrix {
+	return matrix{m.Rows, m.Cols, m.Stride, len(m.Data), reflect.TypeFor[T]()}
+}
+
+func (m matrix) String() string { return fmt.Sprintf("%dx%d %v", m.rows, m.cols, m.elem) }
+
+func (m matrix) check(name string) error {
+	if _, err := elements(m.rows, m.cols); err != nil {
+		return fmt.Errorf("%w (%s)", err, name)
+	}
+	if m.rows == 0 || m.cols == 0 {
+		return nil
+	}
+	if m.stride < m.cols {
+		return fmt.Errorf("%w: %s is %s with stride %d, which is less than its columns", ErrShape, name, m, m.stride)
+	}
+	hi, lo := bits.Mul64(uint64(m.rows-1), uint64(m.stride))
+	if hi != 0 || lo > math.MaxInt-uint64(m.cols) {
+		return fmt.Errorf("%w: %s is %s with stride %d: too large", ErrShape, name, m, m.stride)
+	}
+	if need := int(lo) + m.cols; m.len < need {
+		return fmt.Errorf("%w: %s is %s with stride %d and needs %d values; it has %d", ErrShape, name, m, m.stride,
+			need, m.len)
+	}
+	return nil
+}
+
+// memory is the elements from the first to the last.
+func (m Matrix[T]) memory() []T { return m.Data[:strided.Span(m.Rows, m.Cols, m.Stride)] }
+
+// bytes is the same memory as bytes.
+func (m Matrix[T]) bytes() []byte { return backend.Bytes(m.memory()) }
+
+func (m Matrix[T]) elem() string { return elementName(reflect.TypeFor[T]()) }
+
+// bytesOverlap tells whether two slices share memory.
+func bytesOverlap(a, b []byte) bool {
+	if len(a) == 0 || len(b) == 0 {
+		return false
+	}
+	a0, b0 := uintptr(unsafe.Pointer(unsafe.SliceData(a))), uintptr(unsafe.Pointer(unsafe.SliceData(b)))
+	return a0 < b0+uintptr(len(b)) && b0 < a0+uintptr(len(a))
+}
+
+// distance is how many elements b starts after a.
+func distance[T any](a, b []T) int {
+	var t T
+	a0, b0 := uintptr(unsafe.Pointer(unsafe.SliceData(a))), uintptr(unsafe.Pointer(unsafe.SliceData(b)))
+	return int(b0-a0) / int(unsafe.Sizeof(t))
+}
+
+// shareElements tells whether two matrices in host memory have an element in common.
+func shareElements[T any](x, y Matrix[T]) bool {
+	return bytesOverlap(x.bytes(), y.bytes()) && strided.Overlap(x.Rows, x.Cols, x.Stride,
+		distance(x.memory(), y.memory()), y.Rows, y.Cols, y.Stride)
+}
+
+// copyElements copies src to dst, which has its shape.
+func copyElements[T Element](dst, src Matrix[T]) {
+	host.CopyMatrix(src.Rows, src.Cols, src.Data, src.Stride, dst.Data, dst.Stride)
 }
 
 // FromDense is d as a Matrix. They share memory.

@@ -1,11 +1,8 @@
 package linalg
 
 import (
-	"cmp"
-
 	"gonum.org/v1/gonum/blas"
 
-	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/internal/host"
 )
 
@@ -36,28 +33,6 @@ func GemmMixed[C, A, B Single](alpha float32, tA blas.Transpose, a Matrix[A], tB
 		return err
 	}
 	return gemmMixed(o, alpha, tA, a, tB, b, beta, c)
-}
-
-// newProduct is the product of a and b, packed and new, that op computes by f with its options.
-func newProduct[C, A, B any](op string, a Matrix[A], b Matrix[B], opts []Option, f func(Matrix[C], settings) error) (
-	none Matrix[C], err error,
-) {
-	o, err := settingsOf(op, onHost, opts)
-	if err := cmp.Or(err, checkProduct(1, dims{a.Rows, a.Cols}, dims{b.Rows, b.Cols})); err != nil {
-		return none, err
-	}
-	if o.s, err = orDefault(o.s); err != nil {
-		return none, err
-	}
-	t, _ := element.Of[C]()
-	if err := o.s.canHold(a.Rows, b.Cols, t); err != nil {
-		return none, err
-	}
-	c := newResult[C](a.Rows, b.Cols)
-	if err := f(c, o); err != nil {
-		return none, err
-	}
-	return c, nil
 }
 
 // gemmMixed is GemmMixed as o says.

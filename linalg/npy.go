@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/element"
@@ -83,12 +84,16 @@ func numPyType[T any]() (element.Type, error) {
 
 // readNew makes an array of what r holds.
 func readNew[T any](s *Session, r io.Reader, rows, cols int, order binary.ByteOrder) (*Array[T], error) {
-	t, err := numPyType[T]()
-	if err = cmp.Or(err, s.open()); err != nil {
+	size, err := arraySize(s, rows, cols, reflect.TypeFor[T]())
+	if err != nil {
 		return nil, err
 	}
-	if err := s.canHold(rows, cols, t); err != nil {
-		return nil, err
+	if size > s.info.MaxAlloc {
+		return nil, &backend.Error{
+			Driver: s.info.Driver, Op: "linalg", Err: backend.ErrOutOfMemory,
+			Detail: fmt.Sprintf("an array of %dx%d %v: %s takes at most %d bytes in one buffer", rows, cols,
+				reflect.TypeFor[T](), s.info.Name, s.info.MaxAlloc),
+		}
 	}
 	a, err := NewArray[T](s, 0, 0)
 	if err != nil {
@@ -218,8 +223,8 @@ func (a *array) readInOrder(r io.Reader, reorder func(data []byte)) error {
 		n, err := io.ReadFull(r, m.data)
 		done += int64(n)
 		if err == io.EOF || err == io.ErrUnexpectedEOF {
-			return fmt.Errorf("linalg: %d bytes of data for %s, which has %d: %w", done, a, a.bytes(a.rows*a.cols),
-				io.ErrUnexpectedEOF)
+			return fmt.Errorf("linalg: %d bytes of data for %s, which has %d: %w", done, a.describe(),
+				a.bytes(a.rows*a.cols), io.ErrUnexpectedEOF)
 		}
 		if err != nil {
 			return err
@@ -250,7 +255,8 @@ func (a *array) pieces(f func(part *array) error) error {
 	if _, ok := element.OfReflected(a.elem); !ok {
 		return &backend.Error{
 			Op: "linalg", Err: backend.ErrUnsupported,
-			Detail: fmt.Sprintf("a stream of %v: numbers of a fixed size and bool are the same everywhere", a.elem),
+			Detail: fmt.Sprintf("a stream of %v: only numbers of a fixed size and bool are the same everywhere",
+				a.elem),
 		}
 	}
 	if a.rows == 0 || a.cols == 0 {

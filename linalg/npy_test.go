@@ -239,7 +239,12 @@ func TestNPYErrors(t *testing.T) {
 	check("a cube", bytes.NewReader(npyFile("<f4", false, "(1, 1, 1)", binary.LittleEndian, data[:1])), linalg.ErrNPY,
 		"3 dimensions")
 	check("too large", bytes.NewReader(npyFile("<f4", false, "(1073741824, 131072)", binary.LittleEndian, data)),
-		backend.ErrOutOfMemory, "")
+		backend.ErrOutOfMemory, "1073741824x131072 float32: ")
+	small := openFaulty(t, newFaulty("cpu", func(i *backend.Info) { i.MaxAlloc = 40 }))
+	r := bytes.NewReader(good)
+	if _, err := linalg.ReadNPY[float32](small, r); !errors.Is(err, backend.ErrOutOfMemory) || r.Len() != 48 {
+		t.Errorf("larger than a buffer: %v, and %d of 48 bytes are left", err, r.Len())
+	}
 	check("larger than any memory",
 		bytes.NewReader(npyFile("<f4", false, "(2147483647, 2147483647)", binary.LittleEndian, data)), linalg.ErrNPY,
 		"no memory holds")

@@ -75,3 +75,29 @@ func settingsOf(op string, may optionKind, opts []Option) (x settings, err error
 	}
 	return x, nil
 }
+
+// onHost is the options of operations on matrices in host memory; products take Batch, too.
+const onHost = onSession | withContext
+
+type progressKey struct{}
+
+// WithProgress makes calls that get ctx by [WithContext] call f with the finished fraction of a
+// product, from 0 to 1, as the work goes on. f is called from the goroutine that called them.
+func WithProgress(ctx context.Context, f func(fraction float64)) context.Context {
+	return context.WithValue(ctx, progressKey{}, f)
+}
+
+// progress is the function that WithProgress gave, or nil.
+func progress(ctx context.Context) func(float64) {
+	f, _ := ctx.Value(progressKey{}).(func(float64))
+	return f
+}
+
+// stage is ctx for a part of a call's work, which goes from one finished fraction to another.
+func stage(ctx context.Context, from, to float64) context.Context {
+	report := progress(ctx)
+	if report == nil {
+		return ctx
+	}
+	return WithProgress(ctx, func(fraction float64) { report(from + fraction*(to-from)) })
+}

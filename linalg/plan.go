@@ -26,6 +26,12 @@ type planKey struct {
 	count   int // of products
 }
 
+// An operationKernel gives the kernel of an operation and its grid, for the shape of key on a
+// device.
+type operationKernel interface {
+	choose(key planKey, info *backend.Info) (*backend.Source, backend.Grid)
+}
+
 // maxPlans is how many plans a session remembers. One that uses more shapes makes them again, which
 // takes about a microsecond.
 const maxPlans = 1024

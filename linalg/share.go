@@ -9,76 +9,57 @@ import (
 	"github.com/tandem-gpu/tandem/internal/host"
 	"github.com/tandem-gpu/tandem/internal/outofcore"
 	"github.com/tandem-gpu/tandem/internal/tiles"
-	"github.com/tandem-gpu/tandem/kernels"
 )
 
-// A DeviceUse is what a device of a session has done of the calls on host matrices that are shared
-// out.
-type DeviceUse struct {
-	Info     backend.Info
-	Elements int64 // of results
-	// Err is why the device failed in a call that another one finished, nil where its last call
-	// went well.
-	Err error
+// An operation is what a job computes: C of A, and of B where there is one. These methods are all
+// that tiles on several devices need of it, and a pipeline through a device smaller than the
+// matrices. C is computed by regions, from step k to step l-1 of the chains at a time; what has no
+// chains has one step.
+type operation[T Element] interface {
+	// region is what region c of the result needs of operand i, A or B, which are 1 and 2.
+	region(i int, c tiles.Tile, k, l int) tiles.Tile
+	// transposed tells whether operand i lies in memory as the transpose of what region speaks of.
+	transposed(x *call[T], i int) bool
+	// step enqueues the steps from k on, of which a and b are the regions.
+	step(x *call[T], k int, c, a, b *array) error
+	// finish makes dst, some rows of C, of what steps have computed.
+	finish(x *call[T], dst, from Matrix[T])
+	// readsC tells whether the result depends on what C was.
+	readsC(x *call[T]) bool
+	// divide shares j's call out in a way of its own, where it has one: it computes all, which is
+	// done then, or prepares j.
+	divide(ctx context.Context, j *job[T], s *Session) (done bool, err error)
 }
 
-// Devices are the devices of the session, the one that arrays live on first, and what each has
-// done. Where a device fails in the middle of a call on host matrices the others do its part; the
-// call succeeds, and Err tells of the failure.
-func (s *Session) Devices() []DeviceUse {
-	var list []DeviceUse
-	for _, d := range s.devices() {
-		elements, err := d.sharer.Use()
-		list = append(list, DeviceUse{d.info, elements, err})
+// operationOf is the operation that has kernel k.
+func operationOf[T Element](k operationKernel) operation[T] {
+	switch k := k.(type) {
+	case transposeKernel:
+		return transposition[T]{}
+	case elementwiseKernel:
+		return elementwise[T]{elementwiseKernel: k}
+	case productKernel:
+		return product[T]{}
 	}
-	return list
+	panic("unreachable")
 }
 
-// devices are sessions on each device.
-func (s *Session) devices() []*Session { return append([]*Session{s}, s.others...) }
+// plainOperation is what operations without chains have in common.
+type plainOperation[T Element] struct{}
 
-// Sessions are sessions on each device, the session itself first, for work that a program shares
-// out by itself. They end with the session.
-func (s *Session) Sessions() []*Session { return s.devices() }
-
-// shares tells whether x is cut into tiles of C: by several devices, which share them, and on a
-// device that the matrices are copied to, where copies and work go on at the same time, and which
-// may be smaller than the matrices. What is small is not, nor are many products that fit.
-func (x *call[T]) shares(s *Session) bool {
-	if x.isTile || len(s.others) == 0 && (!s.sharer.TakesCopies(x.largest()) || x.count > 1 && x.fits(s)) {
-		return false
-	}
-	return !x.hasAtMost(smallBytes) || s.sharer.Budget() < int64(smallBytes)
-}
-
-// largest is the bytes of the largest matrix, with the gaps between its rows.
-func (x *call[T]) largest() (n int64) {
-	for _, m := range x.matrices[:x.n] {
-		n = max(n, int64(len(m.bytes())))
-	}
-	return n
-}
-
-// fits tells whether copies of all matrices have room on the device at once.
-func (x *call[T]) fits(s *Session) bool {
-	all := int64(0)
-	for _, m := range x.matrices[:x.n] {
-		all += int64(m.Rows*m.Cols) * int64(element.TypeOf[T]().Size())
-	}
-	return x.largest() <= s.info.MaxAlloc && all <= s.sharer.Budget()
+func (plainOperation[T]) transposed(*call[T], int) bool          { return false }
+func (plainOperation[T]) finish(_ *call[T], dst, from Matrix[T]) { copyElements(dst, from) }
+func (plainOperation[T]) readsC(*call[T]) bool                   { return false }
+func (plainOperation[T]) divide(context.Context, *job[T], *Session) (done bool, err error) {
+	return false, nil
 }
 
 // share computes x by tiles of C. It has a copy of x, so that calls that are not shared stay off
 // the heap.
 func (x call[T]) share(ctx context.Context, s *Session) error {
-	if err := s.open(); err != nil {
+	j := newJob(x)
+	if done, err := j.op.divide(ctx, j, s); done {
 		return err
-	}
-	j := job[T]{call: x}
-	if d, ok := x.op.(dividedOperation[T]); ok {
-		if done, err := d.divide(ctx, &j, s); done {
-			return err
-		}
 	}
 	if c := x.matrices[0]; c.Rows == 0 || c.Cols == 0 {
 		return nil
@@ -86,73 +67,18 @@ func (x call[T]) share(ctx context.Context, s *Session) error {
 	return j.run(ctx, s)
 }
 
-// shareBeta makes C beta*C.
-func (x call[T]) shareBeta(ctx context.Context, s *Session) error {
-	c := x.matrices[0]
-	switch x.beta {
-	case 0:
-		for i := range c.Rows {
-			clear(c.Row(i))
-		}
-		return nil
-	case 1:
-		return nil
-	}
-	r := request[T]{
-		kernel: elementwiseKernel{kernels.Scale}, update: update{alpha: x.beta}, n: 2, matrices: [3]Matrix[T]{c, c},
-	}
-	j := job[T]{call: call[T]{request: r, op: operationOf[T](r.kernel)}}
-	return j.run(ctx, s)
-}
-
-// shareBatch shares out many products: some at a time to each device, or, where they are few or
-// too large, one after the other, each to all devices.
-func (x call[T]) shareBatch(ctx context.Context, s *Session, shape batch) error {
-	part := func(z, n int) call[T] {
-		p, rows := x, [3]int{shape.m, oriented(x.tA, shape.m, shape.k)[0], oriented(x.tB, shape.k, shape.n)[0]}
-		p.count = n
-		for i, shared := range []bool{false, shape.sharedA, shape.sharedB} {
-			if !shared {
-				m := x.matrices[i]
-				p.matrices[i] = m.Slice(z*rows[i], (z+n)*rows[i], 0, m.Cols)
-			}
-		}
-		return p
-	}
-	devices, most := s.devices(), x.count
-	for _, d := range devices {
-		if d.sharer.TakesCopies(x.largest()) { // half of its products are in the device's memory at a time
-			one := int64(shape.m*shape.k+shape.k*shape.n+shape.m*shape.n) * int64(element.TypeOf[T]().Size())
-			most = min(most, int(min(d.sharer.Budget(), d.info.MaxAlloc)/max(one, 1)/4))
-		}
-	}
-	g := outofcore.Granularity
-	if most == 0 || x.count < 4*len(devices) && shape.m*shape.n > 16*g*g {
-		report := progress(ctx)
-		for z := range x.count {
-			p := part(z, 1)
-			if err := p.share(WithProgress(ctx, nil), s); err != nil {
-				return err
-			}
-			if report != nil {
-				report(float64(z+1) / float64(x.count))
-			}
-		}
-		return nil
-	}
-	j := job[T]{call: x, part: part, most: most}
-	return j.run(ctx, s)
-}
-
 // A job is a call that is done by tiles of C, and what package outofcore calls for that.
 type job[T Element] struct {
 	call[T]
+	op      operation[T]
 	steps   int        // of a product
 	devices []*Session // that take part
 	// of a batch: products z to z+n-1; they are the rows that are shared out, most at a time
 	part func(z, n int) call[T]
 	most int
 }
+
+func newJob[T Element](x call[T]) *job[T] { return &job[T]{call: x, op: operationOf[T](x.kernel)} }
 
 // run shares the tiles out to the devices and waits for them.
 func (j *job[T]) run(ctx context.Context, s *Session) error {
@@ -171,7 +97,8 @@ func (j *job[T]) run(ctx context.Context, s *Session) error {
 	c, t := j.matrices[0], element.TypeOf[T]()
 	shape := outofcore.Shape{Rows: c.Rows, Cols: c.Cols, Steps: max(1, j.steps), Inputs: j.n - 1, Region: j.op.region}
 	shared := outofcore.Job{
-		Shape: shape, Work: j, ElementSize: t.Size(), Largest: j.largest(), Continues: j.chain, Key: rateKey{j.op, t},
+		Shape: shape, Work: j, ElementSize: t.Size(), Largest: j.largest(), Continues: j.chain,
+		Key: rateKey{j.kernel, t},
 	}
 	if j.part != nil {
 		shared.Batch, shared.BatchRows = c.Rows/j.count*c.Cols, j.most
@@ -188,7 +115,7 @@ type rateKey struct {
 
 // alone computes all on one device, which works on the host's memory.
 func (j *job[T]) alone(ctx context.Context, d *Session) error {
-	err := runChecked(ctx, d, &j.request, true)
+	err := runPrepared(ctx, d, &j.request, true)
 	n := 0
 	if c := j.matrices[0]; err == nil {
 		n = c.Rows * c.Cols
@@ -220,7 +147,7 @@ func (j *job[T]) Tile(ctx context.Context, device int, t tiles.Tile) error {
 	if apart {
 		x.matrices[0] = dst.Packed()
 	}
-	if err := runChecked(ctx, d, &x.request, true); err != nil {
+	if err := runPrepared(ctx, d, &x.request, true); err != nil {
 		return err
 	}
 	if apart {

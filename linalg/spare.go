@@ -76,6 +76,14 @@ func (p *spares) give(b *backend.Buffer) error {
 	return freeAll(old)
 }
 
+// spare keeps the memory of what an operation made for itself. Its error is the operation's where
+// that has none.
+func (a *array) spare(err *error) {
+	if e := a.s.spares.give(a.buf); *err == nil {
+		*err = e
+	}
+}
+
 // close frees all.
 func (p *spares) close() error {
 	p.mu.Lock()
@@ -100,9 +108,12 @@ func (s *Session) withScratch(rows, cols int, elem reflect.Type, x *array, f fun
 	return cmp.Or(err, s.spares.give(buf))
 }
 
+// freeAll frees what there is of buffers. The error is the first.
 func freeAll(buffers []*backend.Buffer) (err error) {
 	for _, b := range buffers {
-		err = cmp.Or(err, b.Free())
+		if b != nil {
+			err = cmp.Or(err, b.Free())
+		}
 	}
 	return err
 }

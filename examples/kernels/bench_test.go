@@ -35,7 +35,7 @@ func BenchmarkByHand(b *testing.B) {
 	x, y, weights := array(n, n), array(n, n), array(taps, taps)
 	out := [2]*linalg.Array[float32]{array(n, n), array(n, n)}
 	hand := func(name string) *backend.Kernel {
-		k, err := s.Compile(byHand, name)
+		k, err := s.CompileSource(&backend.Source{Name: name, Text: byHand})
 		check(b, err)
 		return k
 	}

@@ -185,13 +185,13 @@ func TestTranspose(t *testing.T) {
 			if err := LaunchTranspose[int32](s, backend.Grid2((cols+15)/16, (rows+15)/16, 16, 16), a, c); err != nil {
 				t.Fatal(err)
 			}
-			same(t, "naive "+a.String(), c, want)
+			same(t, fmt.Sprintf("naive %s", a), c, want)
 			c = constant[int32](cols, rows, -1)
 			g := backend.Grid2((cols+tileDim-1)/tileDim, (rows+tileDim-1)/tileDim, tileDim, blockRows)
 			if err := LaunchTransposeTiled[int32](s, g, a, c); err != nil {
 				t.Fatal(err)
 			}
-			same(t, "tiled "+a.String(), c, want)
+			same(t, fmt.Sprintf("tiled %s", a), c, want)
 		}
 	})
 }

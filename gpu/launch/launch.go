@@ -23,8 +23,11 @@ type KernelArg[T any] interface {
 // MapArg is what the launch function of a map takes for an input of elements T: a matrix of the
 // result's shape, or a row, a column or a single element, which is repeated.
 type MapArg[T any] interface {
-	[]T | linalg.Matrix[T] | *linalg.Array[T] | linalg.Const[T]
+	[]T | linalg.Matrix[T] | *linalg.Array[T] | Const[T]
 }
+
+// Const stands for an array of any shape whose elements are all Value, as an input of a map.
+type Const[T any] struct{ Value T }
 
 // A Call is one launch of a kernel written in Go. An error of one step is returned by Launch.
 type Call struct {

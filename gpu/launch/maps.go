@@ -51,7 +51,7 @@ func Input[T any, A MapArg[T]](c *Map, x A) {
 	o, name := &c.operands[c.n], inputNames[c.n-1]
 	at := 5 + 6*(c.n-1)          // a matrix takes five arguments, an input a number more
 	switch x := any(&x).(type) { // a pointer, as a number in an interface takes memory
-	case *linalg.Const[T]:
+	case *Const[T]:
 		o.isNumber, o.number = true, numberArg(x.Value)
 	case *[]T:
 		o.operand, _ = operandOf[T](&c.Call, at, name, *x)

@@ -251,7 +251,7 @@ var rules = []rule{
 		pkg: "bench/...",
 		may: []string{
 			"array", "backend", "element", "exact", "gpu", "kernels", "linalg/...", "backend/driverkit/dl",
-			"bench/internal/measure", "internal/host", "internal/tuning",
+			"bench/internal/measure", "internal/host", "internal/inside", "internal/tuning",
 		},
 		mods: []string{"gonum.org/v1/gonum/...", "gonum.org/v1/plot/..."},
 	},
@@ -259,7 +259,7 @@ var rules = []rule{
 		pkg: "cmd/...",
 		may: []string{
 			"array", "backend", "element", "kernels", "conformance/...", "linalg/...", "bench/...", "cluster",
-			"internal/npy", "gpu/compiler", "internal/tuning", "backend/driverkit/diskcache",
+			"internal/inside", "internal/npy", "gpu/compiler", "internal/tuning", "backend/driverkit/diskcache",
 			"cmd/tandem/internal/...",
 		},
 		mods: []string{"github.com/spf13/cobra", "golang.org/x/term"},

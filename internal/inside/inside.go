@@ -2,8 +2,10 @@
 package inside
 
 import (
+	"cmp"
 	"context"
 	"reflect"
+	"time"
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/internal/inside/hooks"
@@ -34,6 +36,29 @@ func Solver(s *linalg.Session) solve.Solver[float64] { return hooks.Solver(s) }
 // Launch is [linalg.Session.Launch] of arguments as they are.
 func Launch(s *linalg.Session, k *backend.Kernel, g backend.Grid, args []backend.Arg) error {
 	return hooks.Launch(s, k, g, args)
+}
+
+// DeviceTime is the time, by the device's own clock, from the end of the commands that were
+// enqueued before f to the end of those that f enqueues on the session's queue. It waits for them.
+func DeviceTime(s *linalg.Session, f func() error) (d time.Duration, err error) {
+	begin, err := s.Queue().Record()
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = cmp.Or(err, begin.Release()) }()
+	if err := f(); err != nil {
+		return 0, err
+	}
+	end, err := s.Queue().Record()
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = cmp.Or(err, end.Release()) }()
+	if err := s.Wait(); err != nil {
+		return 0, err
+	}
+	ns, err := end.Since(begin)
+	return time.Duration(ns), err
 }
 
 // WithScratch calls f with a packed rows by cols array of any values, which ends with f: what an

@@ -92,7 +92,7 @@ var mutations = []mutation{
 		pkg: "./internal/nativegen", test: "TestRuns", needs: "clang",
 	},
 	{
-		name: "each panel of a tile begins the chain anew", file: "linalg/operation.go",
+		name: "each panel of a tile begins the chain anew", file: "linalg/shareproduct.go",
 		old: "case x.chain || k > 0:", new: "case x.chain:",
 		pkg: "./linalg", test: "TestMemoryLimit",
 	},

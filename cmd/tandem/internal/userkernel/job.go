@@ -15,6 +15,7 @@ import (
 	"github.com/tandem-gpu/tandem/cmd/tandem/internal/screen"
 	"github.com/tandem-gpu/tandem/cmd/tandem/internal/usage"
 	"github.com/tandem-gpu/tandem/gpu/compiler"
+	"github.com/tandem-gpu/tandem/internal/inside"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -215,7 +216,7 @@ func (l *Launch) onDevice() (took time.Duration, err error) {
 			args = append(args, n)
 		}
 	}
-	took, err = l.s.DeviceTime(func() error { return l.s.Launch(l.k, l.job.grid, args...) })
+	took, err = inside.DeviceTime(l.s, func() error { return l.s.Launch(l.k, l.job.grid, args...) })
 	for i, a := range l.job.args {
 		if err == nil && a.result {
 			err = l.s.Queue().Read(a.data.Bytes(), buffers[i], 0)
