@@ -29,9 +29,9 @@
 // [FactorLU], [FactorCholesky] and [FactorQR] factor matrices in host memory: what they give solves
 // equations, inverts, and knows determinants and condition numbers. [FactorEigSym] finds the
 // eigenvalues and eigenvectors of symmetric ones, [FactorSVD] singular values and vectors. They
-// work on the host, with large products on the session's devices where these are faster; LU,
-// Cholesky, QR and products with Q of large matrices work in the memory of such a device. Package
-// batched does LU, Cholesky and solutions of many small matrices at once, in device arrays.
+// work on the host, with large products on the session's devices where these are faster; large
+// matrices stay in the memory of such a device, and the host does what is one step after the other.
+// Package batched does LU, Cholesky and solutions of many small matrices at once, in device arrays.
 //
 // # Files and streams
 //

@@ -42,9 +42,9 @@ func SmallTiles(granularity, depth, staging int) (restore func()) {
 
 // FactorOnDevice makes the devices compute all products of factorizations, until restore is called.
 func FactorOnDevice() (restore func()) {
-	old := solverCrossover
-	solverCrossover = func(int) int { return 0 }
-	return func() { solverCrossover = old }
+	old, reduce := solverCrossover, reduceFrom
+	solverCrossover, reduceFrom = func(int) int { return 0 }, 0
+	return func() { solverCrossover, reduceFrom = old, reduce }
 }
 
 // FactorPanels makes the panels of LU and Cholesky on devices so wide, until restore is called.

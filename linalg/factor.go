@@ -18,8 +18,9 @@ type Float interface{ float32 | float64 }
 
 // A factorization runs on the host, but for its large products, which run on the session's devices
 // where these are faster; LU and Cholesky of large matrices run in a device's memory, by
-// factordevice.go, and QR does but for its panels, with all products with Q, by remote.go. What
-// follows is what they share.
+// factordevice.go, and QR does but for its panels, with all products with Q, by remote.go; the
+// reductions of EigSym and SVD have their matrix there, by reduce.go. What follows is what they
+// share.
 
 // deviceSize is the size of products from which a GPU computes them that nobody has measured: the
 // harmonic mean of rows, columns and steps.
@@ -93,6 +94,13 @@ func solver[T Float](ctx context.Context, s *Session, total float64) solve.Solve
 				return false, nil
 			}
 			return onRemote(inner, s, advance, m, n, f)
+		}
+		x.Reduce = func(symmetric bool, m, n int, f func(r solve.Reduction) error) (bool, error) {
+			if m*n < reduceFrom || !hasRoom[float64](s, m, n, roomToReduce(m, n)) {
+				return false, nil
+			}
+			r := reduction{ctx: inner, advance: advance, symmetric: symmetric}
+			return r.run(s, m, n, f)
 		}
 	}
 	return x

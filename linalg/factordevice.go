@@ -34,9 +34,15 @@ type panel struct {
 // some elements beside, and takes the product of half the columns.
 func isForDevice[T Float](s *Session, m, n, k, beside int) bool {
 	half := (k + 1) / 2
-	size := (int64(m)*int64(n) + int64(beside)) * int64(element.TypeOf[T]().Size())
-	return len(s.others) == 0 && size <= s.sharer.Budget() && size <= s.info.MaxAlloc &&
+	return hasRoom[T](s, m, n, beside) &&
 		isLarge(float64(solverCrossover(crossover[T](s))), m-half, max(n-half, n/2), half)
+}
+
+// hasRoom tells whether the session has but one device, which has room for a matrix of m by n and
+// some elements beside.
+func hasRoom[T Float](s *Session, m, n, beside int) bool {
+	size := (int64(m)*int64(n) + int64(beside)) * int64(element.TypeOf[T]().Size())
+	return len(s.others) == 0 && size <= s.sharer.Budget() && size <= s.info.MaxAlloc
 }
 
 // A factoring is how a matrix is factored on a device.

@@ -8,6 +8,7 @@ import (
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/internal/inside/hooks"
 	"github.com/tandem-gpu/tandem/internal/outofcore"
+	"github.com/tandem-gpu/tandem/internal/solve"
 	"github.com/tandem-gpu/tandem/kernels"
 )
 
@@ -16,6 +17,9 @@ func init() {
 	hooks.Progress = progress
 	hooks.Sharer = func(s any) *outofcore.Device { return s.(*Session).sharer }
 	hooks.Kernel = func(s any, src *backend.Source) (*backend.Kernel, error) { return s.(*Session).kernelOf(src) }
+	hooks.Solver = func(s any) solve.Solver[float64] {
+		return solver[float64](context.Background(), s.(*Session), 1)
+	}
 	hooks.Launch = func(s any, k *backend.Kernel, g backend.Grid, args []backend.Arg) error {
 		return s.(*Session).launchArgs(k, g, args)
 	}

@@ -31,31 +31,45 @@ type remote[T Float] struct {
 // roomFor is the elements that there are beside a matrix of m by n.
 func roomFor(m, n int) int { return solve.Panel * (2*(m+solve.Panel) + 2*m + 2*n) }
 
-// onRemote is the Remote of a solver. All memory is there before f begins: where the device has
-// less than it said, the host is to do the work.
+// onRemote is the Remote of a solver.
 func onRemote[T Float](ctx context.Context, s *Session, advance func(float64), m, n int,
 	f func(r solve.Remote[T]) error,
 ) (done bool, err error) {
 	r := &remote[T]{ctx: ctx, advance: advance}
-	if r.work, err = s.takeCallQueue(); err != nil {
+	reserve := func(cq *callQueue) ([]*backend.Buffer, error) {
+		r.work = cq
+		return r.reserve(m, n)
+	}
+	return s.onDevice(reserve, func() (err error) {
+		if r.copies, err = s.takeCallQueue(); err != nil {
+			return err
+		}
+		defer func() { err = s.leave(r.copies, nil, false, err) }()
+		return f(r)
+	})
+}
+
+// onDevice calls f once all memory is there: where the device has less than it said, it is false,
+// and the host is to do the work.
+func (s *Session) onDevice(reserve func(cq *callQueue) ([]*backend.Buffer, error), f func() error) (
+	done bool, err error,
+) {
+	cq, err := s.takeCallQueue()
+	if err != nil {
 		return false, err
 	}
 	var buffers []*backend.Buffer
 	waited := false
-	defer func() { err = s.leave(r.work, buffers, waited, err) }()
-	if r.copies, err = s.takeCallQueue(); err != nil {
-		return false, err
-	}
-	defer func() { err = s.leave(r.copies, nil, false, err) }()
-	buffers, err = r.reserve(m, n)
+	defer func() { err = s.leave(cq, buffers, waited, err) }()
+	buffers, err = reserve(cq)
 	if errors.Is(err, backend.ErrOutOfMemory) {
 		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	if err = f(r); err == nil {
-		err = r.work.s.queue.Wait()
+	if err = f(); err == nil {
+		err = cq.s.queue.Wait()
 	}
 	waited = err == nil
 	return true, err

@@ -159,9 +159,9 @@ var rules = []rule{
 		"backend", "element", "internal/npy", "internal/parallel", "internal/tiles",
 	}},
 	// what linalg does for packages beside it, which it fills in itself
-	{pkg: "internal/inside/hooks", may: []string{"backend", "internal/outofcore", "kernels"}},
+	{pkg: "internal/inside/hooks", may: []string{"backend", "internal/outofcore", "internal/solve", "kernels"}},
 	{pkg: "internal/inside", may: []string{
-		"backend", "internal/inside/hooks", "internal/outofcore", "internal/strided", "linalg",
+		"backend", "internal/inside/hooks", "internal/outofcore", "internal/solve", "internal/strided", "linalg",
 	}},
 	{
 		pkg: "linalg",
@@ -181,8 +181,11 @@ var rules = []rule{
 		mods: []string{"gonum.org/v1/gonum/blas"},
 	},
 	{
-		pkg:  "linalg/gonumblas",
-		may:  []string{"backend", "element", "kernels", "linalg", "internal/host", "internal/solve", "internal/tuning"},
+		pkg: "linalg/gonumblas",
+		may: []string{
+			"backend", "element", "kernels", "linalg", "internal/host", "internal/inside", "internal/solve",
+			"internal/tuning",
+		},
 		mods: []string{"gonum.org/v1/gonum/..."},
 	},
 	{pkg: "linalg/batched", may: []string{

@@ -10,6 +10,7 @@ import (
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/internal/inside/hooks"
 	"github.com/tandem-gpu/tandem/internal/outofcore"
+	"github.com/tandem-gpu/tandem/internal/solve"
 	"github.com/tandem-gpu/tandem/internal/strided"
 	"github.com/tandem-gpu/tandem/linalg"
 )
@@ -27,6 +28,10 @@ func Sharer(s *linalg.Session) *outofcore.Device { return hooks.Sharer(s) }
 func Kernel(s *linalg.Session, src *backend.Source) (*backend.Kernel, error) {
 	return hooks.Kernel(s, src)
 }
+
+// Solver is the solver of calls on the session, which keeps large matrices in a device's memory.
+// Its errors are the device's, and leave undefined what was to be overwritten.
+func Solver(s *linalg.Session) solve.Solver[float64] { return hooks.Solver(s) }
 
 // Launch is [linalg.Session.Launch] of arguments as they are.
 func Launch(s *linalg.Session, k *backend.Kernel, g backend.Grid, args []backend.Arg) error {

@@ -173,3 +173,13 @@ func choleskyRows[T gpu.Float](it gpu.Item, t gpu.Matrix[T]) {
 		}
 	}
 }
+
+// mirror makes the upper triangle of a what the lower one is.
+//
+//tandem:kernel
+func mirror(it gpu.Item, a gpu.Matrix[float64]) {
+	i, j := it.Global(1), it.Global(0)
+	if i < a.Rows && j < i {
+		a.Set(j, i, a.At(i, j))
+	}
+}

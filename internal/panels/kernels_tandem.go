@@ -42,6 +42,10 @@ var choleskyRowsFloat64Kernel = support.Lazy{New: func() *backend.Source {
 	return kernelsPacked.Source("choleskyRows_float64", nil, support.Params{}.Matrix("t", "double", 8), choleskyRowsFloat64Go, choleskyRowsFloat64Plain, "kernels.go")
 }}
 
+var mirrorKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("mirror_kernel", nil, support.Params{}.Matrix("a", "double", 8), mirrorGo, mirrorPlain, "kernels.go")
+}}
+
 //go:embed kernels_tandem.zip
 var kernelsFile string
 
@@ -62,6 +66,7 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "kernels.go", Head: "func luRows[T gpu.Float](it gpu.Item, a gpu.Matrix[T], pivots []int32, j, w int) {", Hash: "1eddb40096a62ec89d1cc8874aa7b94a3a0743ee423acdbe8b987469c3176637"},
 	{File: "kernels.go", Head: "func cholesky[T gpu.Float](it gpu.Item, t gpu.Matrix[T], status []int32, j int) {", Hash: "db242ba7d5c237b0a8811911ede056c4c9d68995784d1216e60fa236ce5a1895"},
 	{File: "kernels.go", Head: "func choleskyRows[T gpu.Float](it gpu.Item, t gpu.Matrix[T]) {", Hash: "da58e6610656680c50d709136a9d5fd36aa31869c955c86ba788da67576f9158"},
+	{File: "kernels.go", Head: "func mirror(it gpu.Item, a gpu.Matrix[float64]) {", Hash: "9f0a5c43fa80109dcc65f297c3f63aaba83a13c4335554e43024ddb602290720"},
 }, nil, nil)
 
 type gpu_Matrix struct {
@@ -198,7 +203,7 @@ func luFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			}
 			/*line kernels.go:20*/ k_ = k_ + int64(1)
 		}
-//line kernels_tandem.go:202
+//line kernels_tandem.go:207
 	}
 	return nil
 }
@@ -323,7 +328,7 @@ func luFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			}
 			/*line kernels.go:20*/ k_ = k_ + int64(1)
 		}
-//line kernels_tandem.go:327
+//line kernels_tandem.go:332
 	}
 	return nil
 }
@@ -379,7 +384,7 @@ func luRowsFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:383
+//line kernels_tandem.go:388
 	}
 	return nil
 }
@@ -435,7 +440,7 @@ func luRowsFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:439
+//line kernels_tandem.go:444
 	}
 	return nil
 }
@@ -495,7 +500,7 @@ func choleskyFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 			}
 			/*line kernels.go:137*/ k_ = k_ + int64(1)
 		}
-//line kernels_tandem.go:499
+//line kernels_tandem.go:504
 	}
 	return nil
 }
@@ -555,7 +560,7 @@ func choleskyFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 			}
 			/*line kernels.go:137*/ k_ = k_ + int64(1)
 		}
-//line kernels_tandem.go:559
+//line kernels_tandem.go:564
 	}
 	return nil
 }
@@ -593,7 +598,7 @@ func choleskyRowsFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:597
+//line kernels_tandem.go:602
 	}
 	return nil
 }
@@ -631,7 +636,38 @@ func choleskyRowsFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:635
+//line kernels_tandem.go:640
+	}
+	return nil
+}
+
+func mirrorPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		mirror(it, gpu.Matrix[float64]{Data: support.Matrix[float64](args[0:]), Rows: int(args[2].Int64()), Cols: int(args[3].Int64()), Stride: int(args[4].Int64())})
+	})
+}
+
+func mirrorGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	a_ := gpu_Matrix_{Data_: support.Matrix[float64](args[0:]), Rows_: args[2].Int64(), Cols_: args[3].Int64(), Stride_: args[4].Int64()}
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		more := support.More(grid, i, hi)
+		i += more
+		e0, e1, e2 := b0+int64(1+more)*n0, min(b1+n1, a_.Rows_), b2+n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
+					/*line kernels.go:181*/ i_ := i1
+					/*line kernels.go:181*/ j_ := i0
+					if j_ < i_ {
+						a_.Data_[(j_*a_.Stride_)+i_] = a_.Data_[(i_*a_.Stride_)+j_]
+					}
+				}
+			}
+		}
+//line kernels_tandem.go:671
 	}
 	return nil
 }
@@ -641,7 +677,7 @@ func gpu_within(i_ int64, other_ int64, n_ int64) int64 {
 		return i_
 	}
 	return other_
-//line kernels_tandem.go:645
+//line kernels_tandem.go:681
 }
 
 func gpu_larger(x_ float32, i_ int32, y_ float32, k_ int32) (float32, int32) {
@@ -650,7 +686,7 @@ func gpu_larger(x_ float32, i_ int32, y_ float32, k_ int32) (float32, int32) {
 		return y_, k_
 	}
 	return x_, i_
-//line kernels_tandem.go:654
+//line kernels_tandem.go:690
 }
 
 func gpu_magnitude(v_ float32) float32 {
@@ -658,7 +694,7 @@ func gpu_magnitude(v_ float32) float32 {
 		return -v_
 	}
 	return v_
-//line kernels_tandem.go:662
+//line kernels_tandem.go:698
 }
 
 func gpu_larger_(x_ float64, i_ int32, y_ float64, k_ int32) (float64, int32) {
@@ -667,7 +703,7 @@ func gpu_larger_(x_ float64, i_ int32, y_ float64, k_ int32) (float64, int32) {
 		return y_, k_
 	}
 	return x_, i_
-//line kernels_tandem.go:671
+//line kernels_tandem.go:707
 }
 
 func gpu_magnitude_(v_ float64) float64 {
@@ -675,5 +711,5 @@ func gpu_magnitude_(v_ float64) float64 {
 		return -v_
 	}
 	return v_
-//line kernels_tandem.go:679
+//line kernels_tandem.go:715
 }

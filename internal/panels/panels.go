@@ -1,5 +1,6 @@
 // Package panels has the kernels that factor a few columns of a matrix, a panel, and give the
-// columns beside it what follows from that. What is then left of LU and Cholesky is products.
+// columns beside it what follows from that. What is then left of LU and Cholesky is products. One
+// more keeps both triangles of a symmetric matrix alike.
 //
 // A panel comes as its transpose, in rows that lie one after the other: work-items side by side
 // have rows of the panel side by side, as processors' memory wants it.
@@ -38,6 +39,10 @@ func Cholesky(t element.Type) *backend.Source {
 func CholeskyRows(t element.Type) *backend.Source {
 	return ofType(t, &choleskyRowsFloat32Kernel, &choleskyRowsFloat64Kernel)
 }
+
+// Mirror makes the upper triangle of a square matrix of float64 what the lower one is, an element
+// in each work-item of two dimensions. Its argument is the matrix.
+func Mirror() *backend.Source { return mirrorKernel.Source() }
 
 func ofType(t element.Type, single, double *support.Lazy) *backend.Source {
 	if t == element.Float64 {

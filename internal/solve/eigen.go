@@ -56,7 +56,8 @@ func eigSym(
 	if !finite {
 		return false, nil
 	}
-	if err := tridiagonal(s, vectors, n, q, n, w, e, tau, x[work:]); err != nil {
+	t := tridiagonal{Solver: s, n: n, a: q, vectors: vectors, d: w, e: e, tau: tau, memory: x[work:]}
+	if err := t.reduce(); err != nil {
 		return false, err
 	}
 	if !isFinite(w) || !isFinite(e) {
@@ -126,22 +127,62 @@ func largestBits(x []float64) (most uint64) {
 
 func isFinite(x []float64) bool { return largestBits(x) < math.Float64bits(math.Inf(1)) }
 
-// tridiagonal makes the symmetric A, of n by n, QᵀAQ = tridiagonal (d, e) by Householder's method,
-// with updates put off for the columns of a panel. The vectors of Q's reflectors are left below the
-// first diagonal under the main one, as [Solver.QR] leaves them for rows 1 to n-1; what is above
-// them in A, or without vectors all that is there, is undefined. x is working memory.
-func tridiagonal(s Solver[float64], vectors bool, n int, a []float64, lda int, d, e, tau, x []float64) error {
-	for k := 0; k < n-1; k += Panel {
-		w, m, at := min(Panel, n-1-k), n-k, a[k*(lda+1):]
-		p := newTridiagonalPanel(w, m, at, lda, x)
-		for j := range w {
-			d[k+j], e[k+j], tau[k+j] = p.column(j)
-		}
-		if err := p.finish(s, vectors); err != nil {
+// A tridiagonal makes the symmetric A, of n by n, QᵀAQ = tridiagonal (d, e) by Householder's
+// method, with updates put off for the columns of a panel. Both triangles are read. The vectors of
+// Q's reflectors are left below the first diagonal under the main one, as [Solver.QR] leaves them
+// for rows 1 to n-1; what is above them in A, or without vectors all that is there, is undefined.
+type tridiagonal struct {
+	Solver[float64]
+	n         int
+	a         []float64
+	vectors   bool
+	d, e, tau []float64
+	memory    []float64 // to work in
+	remote    Reduction // where a device has what is left of A
+}
+
+func (t *tridiagonal) reduce() error {
+	if t.Reduce != nil {
+		remote := *t // which has to be on the heap
+		done, err := t.Reduce(true, t.n, t.n, func(r Reduction) error {
+			remote.remote = r
+			if err := r.Upload(remote.a, remote.n); err != nil {
+				return err
+			}
+			return remote.panels()
+		})
+		if done || err != nil {
 			return err
 		}
 	}
-	d[n-1] = a[(n-1)*(lda+1)]
+	return t.panels()
+}
+
+func (t *tridiagonal) panels() error {
+	n := t.n
+	for k := 0; k < n-1; k += Panel {
+		w, m, at := min(Panel, n-1-k), n-k, t.a[k*(n+1):]
+		p := tridiagonalPanel{w: w, m: m, lda: n, a: at, remote: t.remote}
+		if err := p.begin(t.memory); err != nil {
+			return err
+		}
+		for j := range w {
+			var err error
+			if t.d[k+j], t.e[k+j], t.tau[k+j], err = p.column(j); err != nil {
+				return err
+			}
+		}
+		if t.vectors {
+			host.Transpose(w, m, p.columns, m, at, n)
+		}
+		if err := p.finish(t.Solver); err != nil {
+			return err
+		}
+	}
+	if t.remote != nil {
+		return t.remote.Fetch(1, t.d[n-1:n], nil, 0)
+	}
+	t.d[n-1] = t.a[n*n-1]
 	return nil
 }
 
@@ -150,24 +191,30 @@ func tridiagonalMemory(n int) int {
 	return min(Panel, n) * (3*n + 2)
 }
 
-// A tridiagonalPanel is w columns of the trailing matrix of m rows. Rows 2i and 2i+1 of vw are v
-// and w of reflector i, which make the matrix A - v*wᵀ - w*vᵀ.
+// A tridiagonalPanel is w columns of the trailing matrix of m rows, which remote has, if it is not
+// nil. Rows 2i and 2i+1 of vw are v and w of reflector i, which make the matrix A - v*wᵀ - w*vᵀ.
 type tridiagonalPanel struct {
 	w, m, lda int
 	a         []float64
+	remote    Reduction
 	columns   []float64 // w by m
 	vw        []float64 // 2w by m
 	s         []float64 // 2w factors
 }
 
-func newTridiagonalPanel(w, m int, a []float64, lda int, x []float64) tridiagonalPanel {
-	p := tridiagonalPanel{w: w, m: m, lda: lda, a: a, columns: x[:w*m], vw: x[w*m : 3*w*m], s: x[3*w*m:]}
-	host.Transpose(m, w, a, lda, p.columns, m)
-	return p
+// begin takes the columns, and memory to work in.
+func (p *tridiagonalPanel) begin(x []float64) error {
+	w, m := p.w, p.m
+	p.columns, p.vw, p.s = x[:w*m], x[w*m:3*w*m], x[3*w*m:]
+	if p.remote != nil {
+		return p.remote.Fetch(w, p.columns, nil, 0)
+	}
+	host.Transpose(m, w, p.a, p.lda, p.columns, m)
+	return nil
 }
 
 // column does column j: elements of the diagonal and below it, and the factor of the reflector.
-func (p *tridiagonalPanel) column(j int) (d, e, tau float64) {
+func (p *tridiagonalPanel) column(j int) (d, e, tau float64, err error) {
 	s := p.s
 	c, m := p.columns[j*p.m+j:][:p.m-j], p.m
 	for i := range j {
@@ -181,31 +228,48 @@ func (p *tridiagonalPanel) column(j int) (d, e, tau float64) {
 	w := p.vw[(2*j+1)*m+j+1:][:len(v)]
 	if tau == 0 {
 		clear(w)
-		return c[0], e, 0
+		return c[0], e, 0, nil
 	}
 	// w = tau*(A*v - V*(Wᵀ*v) - W*(Vᵀ*v)), and then less v times half of tau*wᵀv
-	host.Symv(true, len(v), 1, p.a[(j+1)*(p.lda+1):], p.lda, v, 0, w)
-	if j > 0 {
-		clear(s[:2*j])
-		host.AddColumns(p.vw[j+1:], m, v, s[:2*j])
-		for i := range j {
-			s[2*i], s[2*i+1] = -s[2*i+1], -s[2*i]
-		}
-		host.AddRows(2*j, p.vw[j+1:], m, s, w)
+	if err := p.multiply(j, v, w); err != nil {
+		return 0, 0, 0, err
 	}
 	host.Scal(tau, w)
 	host.Axpy(-0.5*tau*host.Dot(w, v), v, w)
-	return c[0], e, tau
+	return c[0], e, tau, nil
 }
 
-// finish brings the lower triangle of the matrix after the panel up to date, and the vectors, where
-// anybody wants them, to their place.
-func (p *tridiagonalPanel) finish(s Solver[float64], vectors bool) error {
-	if vectors {
-		host.Transpose(p.w, p.m, p.columns, p.m, p.a, p.lda)
+// multiply makes y the product of v and the matrix as the first j columns leave it.
+func (p *tridiagonalPanel) multiply(j int, v, y []float64) error {
+	at := p.m - len(v)
+	if p.remote != nil {
+		if err := p.remote.Multiply(false, v); err != nil {
+			return err
+		}
+	} else {
+		host.Symv(true, len(v), 1, p.a[at*(p.lda+1):], p.lda, v, 0, y)
 	}
+	s := p.s[:2*j]
+	clear(s)
+	if j > 0 {
+		host.AddColumns(p.vw[at:], p.m, v, s)
+	}
+	for i := range j {
+		s[2*i], s[2*i+1] = -s[2*i+1], -s[2*i]
+	}
+	if p.remote != nil {
+		if err := p.remote.Multiplied(y); err != nil {
+			return err
+		}
+	}
+	host.AddRows(2*j, p.vw[at:], p.m, s, y)
+	return nil
+}
+
+// finish brings the matrix after the panel up to date, on the host its lower triangle.
+func (p *tridiagonalPanel) finish(s Solver[float64]) error {
 	n, k := p.m-p.w, 2*p.w
-	if n == 1 { // the last panel
+	if n == 1 && p.remote == nil { // the last panel
 		last := p.a[p.w*(p.lda+1):]
 		for i := p.w; i < len(p.vw); i += 2 * p.m {
 			v, w := p.vw[i], p.vw[i+p.m]
@@ -220,6 +284,9 @@ func (p *tridiagonalPanel) finish(s Solver[float64], vectors bool) error {
 	for i := range p.w {
 		copy(right[2*i*n:][:n], p.vw[(2*i+1)*p.m+p.w:])
 		copy(right[(2*i+1)*n:][:n], p.vw[2*i*p.m+p.w:])
+	}
+	if p.remote != nil {
+		return p.remote.Subtract(p.w, left, right, n)
 	}
 	c := p.a[p.w*(p.lda+1):]
 	for i := 0; i < n; i += lowerStrip {

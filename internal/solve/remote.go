@@ -153,3 +153,25 @@ func (h *reflectors[T]) applyTo(r Remote[T], trans, unit bool, m, n, k int) erro
 	}
 	return nil
 }
+
+// A Reduction holds a matrix that is reduced to few diagonals in the memory of a device, which
+// multiplies it by vectors: for each column it is read as a whole, at the speed of that memory.
+// What a panel is made of is the host's. Functions may return before the device is done.
+type Reduction interface {
+	// Upload makes the matrix a copy of A, of which all is left.
+	Upload(a []float64, lda int) error
+
+	// Fetch makes columns the transpose of the first w columns that are left, and the first w rows
+	// those of rows, unless that is nil.
+	Fetch(w int, columns, rows []float64, ldr int) error
+
+	// Multiply begins the product of what is left, or with trans its transpose, and a vector with x
+	// for its last elements, and +0 before. Multiplied makes y the last elements of the product.
+	Multiply(trans bool, x []float64) error
+	Multiplied(y []float64) error
+
+	// Subtract leaves the matrix without its first w rows and columns, less L*R, for packed L with
+	// 2*w columns, in chains that go on. Of a symmetric matrix the lower triangle is computed, and
+	// the upper one is its mirror.
+	Subtract(w int, l, r []float64, ldr int) error
+}

@@ -37,6 +37,9 @@ type Solver[T host.Float] struct {
 	// Remote calls f with a matrix of m by n in the memory of a device, for k reflectors. It is
 	// false where the host is to do what f does.
 	Remote func(m, n, k int, f func(r Remote[T]) error) (done bool, err error)
+
+	// Reduce is Remote for a reduction of a matrix, which may be symmetric.
+	Reduce func(symmetric bool, m, n int, f func(r Reduction) error) (done bool, err error)
 }
 
 func (s Solver[T]) update(negate bool, m, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc int) error {

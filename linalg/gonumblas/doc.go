@@ -87,9 +87,8 @@
 // # When the device fails
 //
 // BLAS returns no errors. A product, or a factorization, whose device fails is computed on the host
-// instead, with the same bits; [OnError] and [Err] tell. Where C is read, the device works on a
-// copy of it, so that C is intact until the result is complete. A closed session fails at every
-// product: call Restore before Session.Close.
+// instead, with the same bits; [OnError] and [Err] tell. The device works on a copy of what is read
+// and overwritten. A closed session fails at every product: call Restore before Session.Close.
 //
 // # Concurrency
 //

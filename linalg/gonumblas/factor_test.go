@@ -60,6 +60,55 @@ func TestFactorsByLinalg(t *testing.T) {
 	}
 }
 
+// QR and Q of large matrices run in the device's memory; what a device fails at in the middle the
+// host does, with A as it was.
+func TestReflectorsByLinalg(t *testing.T) {
+	d, err := backend.Open("cpu")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := new(watched)
+	s, err := w.session(d, func(i *backend.Info) {
+		i.Host, i.UnifiedMemory, i.GPU = false, false, true // which nobody has measured
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	defer Restore()
+	const m, n = 1100, 1050
+	a := normal(m, n, 3)
+	want, tau, work := slices.Clone(a.Data), make([]float64, n), make([]float64, n)
+	must(solve.Solver[float64]{}.QR(m, n, want, a.Stride, tau))
+	q := slices.Clone(want)
+	must(solve.Solver[float64]{}.FormQ(m, n, n, q, a.Stride, tau))
+	for _, failAt := range []int64{0, 60} {
+		Use(s, Crossover(512))
+		f := factorizer{e: installed.engine}
+		got, gotTau := slices.Clone(a.Data), make([]float64, n)
+		for _, step := range []struct {
+			name string
+			f    func()
+			want []float64
+		}{
+			{"Dgeqrf", func() { f.Dgeqrf(m, n, got, a.Stride, gotTau, work, n) }, want},
+			{"Dorgqr", func() { f.Dorgqr(m, n, n, got, a.Stride, gotTau, work, n) }, q},
+		} {
+			before := w.launches.Load()
+			w.calls.Store(0)
+			w.failAt.Store(failAt)
+			step.f()
+			w.failAt.Store(0)
+			if !slices.Equal(got, step.want) || !slices.Equal(gotTau, tau) {
+				t.Errorf("%s is not that of the host, where call %d fails", step.name, failAt)
+			}
+			if w.launches.Load() < before+30 || (Err() != nil) != (failAt > 0) {
+				t.Errorf("%s: %d launches where call %d fails: %v", step.name, w.launches.Load()-before, failAt, Err())
+			}
+		}
+	}
+}
+
 func normal(m, n, gap int) linalg.Matrix[float64] {
 	a := linalg.Matrix[float64]{Rows: m, Cols: n, Stride: n + gap, Data: make([]float64, m*(n+gap))}
 	for i := range a.Data {

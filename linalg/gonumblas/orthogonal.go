@@ -2,15 +2,52 @@ package gonumblas
 
 import (
 	"errors"
+	"fmt"
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/lapack"
 
+	"github.com/tandem-gpu/tandem/internal/inside"
 	"github.com/tandem-gpu/tandem/internal/solve"
+	"github.com/tandem-gpu/tandem/linalg"
 )
 
 // isWork tells whether work has room for lwork elements, of which at least least are asked for.
 func isWork(least, lwork int, work []float64) bool { return lwork >= least && len(work) >= lwork }
+
+type solver64 = solve.Solver[float64]
+
+// try runs work, which overwrites A, by a solver that keeps matrices in the device's memory, where
+// those of that size are for the device. Where the device fails, the host begins with A as it was.
+func (f factorizer) try(what string, a linalg.Matrix[float64], work func(s solver64) error) error {
+	if f.e.isForDevice(a.Rows, a.Cols) {
+		before, memory := scratch[float64](a.Rows, a.Cols)
+		defer memory.Give()
+		copyMatrix(before, a)
+		err := work(inside.Solver(f.e.s))
+		if err == nil || errors.Is(err, solve.ErrNotConverged) {
+			return err
+		}
+		f.e.report(fmt.Sprintf("%s of %s was", what, a), err)
+		copyMatrix(a, before)
+	}
+	return work(f.solver())
+}
+
+// must is try for what does not fail on the host.
+func (f factorizer) must(what string, a linalg.Matrix[float64], work func(s solver64) error) {
+	must(f.try(what, a, work))
+}
+
+// iterate is try for an iteration.
+func (f factorizer) iterate(what string, a linalg.Matrix[float64], work func(s solver64) (ok bool, err error)) bool {
+	ok := false
+	err := f.try(what, a, func(s solver64) (err error) {
+		ok, err = work(s)
+		return err
+	})
+	return converged(ok, err)
+}
 
 // Dgeqrf factors A = Q*R.
 func (f factorizer) Dgeqrf(m, n int, a []float64, lda int, tau, work []float64, lwork int) {
@@ -18,7 +55,7 @@ func (f factorizer) Dgeqrf(m, n int, a []float64, lda int, tau, work []float64, 
 		f.Implementation.Dgeqrf(m, n, a, lda, tau, work, lwork)
 		return
 	}
-	must(f.solver().QR(m, n, a, lda, tau))
+	f.must("QR", matrix(m, n, a, lda), func(s solver64) error { return s.QR(m, n, a, lda, tau) })
 	work[0] = float64(n)
 }
 
@@ -28,7 +65,7 @@ func (f factorizer) Dgelqf(m, n int, a []float64, lda int, tau, work []float64, 
 		f.Implementation.Dgelqf(m, n, a, lda, tau, work, lwork)
 		return
 	}
-	must(f.solver().LQ(m, n, a, lda, tau))
+	f.must("LQ", matrix(m, n, a, lda), func(s solver64) error { return s.LQ(m, n, a, lda, tau) })
 	work[0] = float64(m)
 }
 
@@ -38,7 +75,7 @@ func (f factorizer) Dorgqr(m, n, k int, a []float64, lda int, tau, work []float6
 		f.Implementation.Dorgqr(m, n, k, a, lda, tau, work, lwork)
 		return
 	}
-	must(f.solver().FormQ(m, n, k, a, lda, tau))
+	f.must("Q", matrix(m, n, a, lda), func(s solver64) error { return s.FormQ(m, n, k, a, lda, tau) })
 	work[0] = float64(n)
 }
 
@@ -48,7 +85,7 @@ func (f factorizer) Dorglq(m, n, k int, a []float64, lda int, tau, work []float6
 		f.Implementation.Dorglq(m, n, k, a, lda, tau, work, lwork)
 		return
 	}
-	must(f.solver().FormRows(m, n, k, a, lda, tau))
+	f.must("Q", matrix(m, n, a, lda), func(s solver64) error { return s.FormRows(m, n, k, a, lda, tau) })
 	work[0] = float64(m)
 }
 
@@ -65,7 +102,9 @@ func (f factorizer) Dormqr(side blas.Side, trans blas.Transpose, m, n, k int, a 
 		f.Implementation.Dormqr(side, trans, m, n, k, a, lda, tau, c, ldc, work, lwork)
 		return
 	}
-	must(f.solver().MultiplyQ(side == blas.Left, trans == blas.Trans, m, n, k, a, lda, tau, c, ldc))
+	f.must("a product with Q", matrix(m, n, c, ldc), func(s solver64) error {
+		return s.MultiplyQ(side == blas.Left, trans == blas.Trans, m, n, k, a, lda, tau, c, ldc)
+	})
 	work[0] = float64(least)
 }
 
@@ -82,7 +121,9 @@ func (f factorizer) Dormlq(side blas.Side, trans blas.Transpose, m, n, k int, a 
 		f.Implementation.Dormlq(side, trans, m, n, k, a, lda, tau, c, ldc, work, lwork)
 		return
 	}
-	must(f.solver().MultiplyRows(side == blas.Left, trans == blas.Trans, m, n, k, a, lda, tau, c, ldc))
+	f.must("a product with Q", matrix(m, n, c, ldc), func(s solver64) error {
+		return s.MultiplyRows(side == blas.Left, trans == blas.Trans, m, n, k, a, lda, tau, c, ldc)
+	})
 	work[0] = float64(least)
 }
 
@@ -95,9 +136,10 @@ func (f factorizer) Dsyev(job lapack.EVJob, ul blas.Uplo, n int, a []float64, ld
 		!isWork(max(1, 3*n-1), lwork, work) {
 		return f.Implementation.Dsyev(job, ul, n, a, lda, w, work, lwork)
 	}
-	ok, err := solve.EigSym(f.solver(), job == lapack.EVCompute, ul == blas.Lower, n, a, lda, w[:n])
 	work[0] = float64(3*n - 1)
-	return converged(ok, err)
+	return f.iterate("EigSym", matrix(n, n, a, lda), func(on solver64) (ok bool, err error) {
+		return solve.EigSym(on, job == lapack.EVCompute, ul == blas.Lower, n, a, lda, w[:n])
+	})
 }
 
 // Dgesvd computes the singular values of A, and of the vectors none, those that belong to values,
@@ -113,10 +155,11 @@ func (f factorizer) Dgesvd(jobU, jobVT lapack.SVDJob, m, n int, a []float64, lda
 		!isWork(max(3*k+max(m, n), 5*k), lwork, work) {
 		return f.Implementation.Dgesvd(jobU, jobVT, m, n, a, lda, s, u, ldu, vt, ldvt, work, lwork)
 	}
-	ok, err := solve.SVD(f.solver(), m, n, a, lda, s[:k],
-		solve.SingularVectors{U: u, Cols: cols, LdU: ldu, VT: vt, Rows: rows, LdVT: ldvt})
 	work[0] = float64(max(3*k+max(m, n), 5*k))
-	return converged(ok, err)
+	return f.iterate("SVD", matrix(m, n, a, lda), func(on solver64) (ok bool, err error) {
+		return solve.SVD(on, m, n, a, lda, s[:k],
+			solve.SingularVectors{U: u, Cols: cols, LdU: ldu, VT: vt, Rows: rows, LdVT: ldvt})
+	})
 }
 
 // converged is what LAPACK tells of an iteration.

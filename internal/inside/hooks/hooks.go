@@ -8,6 +8,7 @@ import (
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/internal/outofcore"
+	"github.com/tandem-gpu/tandem/internal/solve"
 	"github.com/tandem-gpu/tandem/kernels"
 )
 
@@ -18,6 +19,8 @@ var (
 	Sharer func(session any) *outofcore.Device
 	// Kernel is src compiled, once in a session. It is the session's.
 	Kernel func(session any, src *backend.Source) (*backend.Kernel, error)
+	// Solver is the solver of the session's calls.
+	Solver func(session any) solve.Solver[float64]
 	// Launch is Session.Launch of arguments as they are.
 	Launch func(session any, k *backend.Kernel, g backend.Grid, args []backend.Arg) error
 	// Scratch makes array a packed one of spare memory, and gives it back after f.
