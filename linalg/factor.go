@@ -13,9 +13,6 @@ import (
 	"github.com/tandem-gpu/tandem/internal/tuning"
 )
 
-// Float lists the types of elements of factorizations.
-type Float interface{ float32 | float64 }
-
 // A factorization runs on the host, but for its large products, which run on the session's devices
 // where these are faster; LU and Cholesky of large matrices run in a device's memory, by
 // factordevice.go, and QR does but for its panels, with all products with Q, by remote.go; the

@@ -22,6 +22,9 @@ import (
 // Element lists the types of elements that there is arithmetic in: float32, float64 or int32.
 type Element = element.Element
 
+// Float lists the types of elements of factorizations.
+type Float interface{ float32 | float64 }
+
 // Float16 and BFloat16 are numbers of 16 bits, which are only stored.
 type (
 	Float16  = element.Float16
