@@ -471,15 +471,15 @@ func (p *product[T]) packB(j, n int, dst []T) {
 // multiply packs a part of B and multiplies A by it.
 func (p *product[T]) multiply(t task) {
 	rows, cols, kc := p.kern.rows, p.kern.cols, p.kc
-	a, aRow, aStep, aPanel := p.packedA, 1, rows, rows*kc
+	a, aRow, aStep, aLine := p.packedA, 1, rows, kc // a panel begins its first row times aLine further
 	if p.directA {
 		a, aRow, aStep = p.aFrom(p.i0, p.p0), p.lda, 1
 		if p.transA {
 			aRow, aStep = 1, p.lda
 		}
-		aPanel = rows * aRow
+		aLine = aRow
 	}
-	b, bStep, bPanel := p.bFrom(p.p0, t.j), p.ldb, cols
+	b, bStep, bLine := p.bFrom(p.p0, t.j), p.ldb, 1
 	acc, ldacc := p.c, p.ldc // the chains
 	if p.partial != nil {
 		acc, ldacc = p.partial, p.n
@@ -494,7 +494,7 @@ func (p *product[T]) multiply(t task) {
 			acc, ldacc = memory, cols
 		}
 		if !p.directB {
-			b, bStep, bPanel = memory[rows*cols:], cols, cols*kc
+			b, bStep, bLine = memory[rows*cols:], cols, kc
 			p.packB(t.j, t.cols, b)
 		}
 	}
@@ -506,7 +506,7 @@ func (p *product[T]) multiply(t task) {
 			if p.upper && t.i+i+h-1 > t.j+j { // the diagonal runs through it, or it is below that
 				if d := t.i + i - t.j - j; d < w {
 					copyAbove(d, h, w, acc[at:], ldacc, side, cols)
-					p.kern.run(h, w, kc, &a[(t.i-p.i0+i)/rows*aPanel], aRow, aStep, &b[j/cols*bPanel], bStep,
+					p.kern.run(h, w, kc, &a[(t.i-p.i0+i)*aLine], aRow, aStep, &b[j*bLine], bStep,
 						&side[0], cols, zero, &side[0])
 					copyAbove(d, h, w, side, cols, acc[at:], ldacc)
 				}
@@ -519,7 +519,7 @@ func (p *product[T]) multiply(t task) {
 			if alone {
 				at, next = 0, 0
 			}
-			p.kern.run(h, w, kc, &a[(t.i-p.i0+i)/rows*aPanel], aRow, aStep, &b[j/cols*bPanel], bStep,
+			p.kern.run(h, w, kc, &a[(t.i-p.i0+i)*aLine], aRow, aStep, &b[j*bLine], bStep,
 				&acc[at], ldacc, zero, &acc[next])
 			if finish {
 				p.kern.finish(h, w, p.alpha, &acc[at], ldacc, p.beta, &p.c[(t.i+i)*p.ldc+t.j+j], p.ldc, p.beta != 0)
