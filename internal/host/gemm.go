@@ -27,7 +27,7 @@ func Tiles[T Float](m, n, k int, a []T, aRow, aCol int, b []T, ldb int, c []T, l
 		if kern := kernels[T]()[0]; m > kern.rows || n > kern.cols {
 			kern.tiles(m, n, k, a, aRow, aCol, b, ldb, c, ldc, zero)
 		} else {
-			kern.run(m, n, k, &a[0], aRow, aCol, &b[0], ldb, &c[0], ldc, zero, &c[0])
+			kern.run(m, n, k, &a[0], aRow, aCol, &b[0], ldb, &c[0], ldc, zero)
 		}
 		return
 	}
@@ -47,8 +47,7 @@ func (kern *microKernel[T]) tiles(m, n, k int, a []T, aRow, aCol int, b []T, ldb
 	for i := 0; i < m; i += kern.rows {
 		h, a := min(kern.rows, m-i), &a[i*aRow]
 		for j := 0; j < n; j += kern.cols {
-			at := &c[i*ldc+j]
-			kern.run(h, min(kern.cols, n-j), k, a, aRow, aCol, &b[j], ldb, at, ldc, zero, at)
+			kern.run(h, min(kern.cols, n-j), k, a, aRow, aCol, &b[j], ldb, &c[i*ldc+j], ldc, zero)
 		}
 	}
 }
@@ -507,20 +506,16 @@ func (p *product[T]) multiply(t task) {
 				if d := t.i + i - t.j - j; d < w {
 					copyAbove(d, h, w, acc[at:], ldacc, side, cols)
 					p.kern.run(h, w, kc, &a[(t.i-p.i0+i)*aLine], aRow, aStep, &b[j*bLine], bStep,
-						&side[0], cols, zero, &side[0])
+						&side[0], cols, zero)
 					copyAbove(d, h, w, side, cols, acc[at:], ldacc)
 				}
 				continue
 			}
-			next := at + cols
-			if j+w == t.cols { // the next is the first of the tiles below
-				next = at - j + min(rows, t.rows-i-1)*ldacc
-			}
 			if alone {
-				at, next = 0, 0
+				at = 0
 			}
 			p.kern.run(h, w, kc, &a[(t.i-p.i0+i)*aLine], aRow, aStep, &b[j*bLine], bStep,
-				&acc[at], ldacc, zero, &acc[next])
+				&acc[at], ldacc, zero)
 			if finish {
 				p.kern.finish(h, w, p.alpha, &acc[at], ldacc, p.beta, &p.c[(t.i+i)*p.ldc+t.j+j], p.ldc, p.beta != 0)
 			}

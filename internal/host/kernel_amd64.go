@@ -12,43 +12,35 @@ import (
 
 //go:noescape
 func gemmF32AVX512(
-	rows, cols, kc int, a *float32, aRow, aStep int, b *float32, bStep int, c *float32, ldc int,
-	zero bool, next *float32)
+	rows, cols, kc int, a *float32, aRow, aStep int, b *float32, bStep int, c *float32, ldc int, zero bool)
 
 //go:noescape
 func gemmF64AVX512(
-	rows, cols, kc int, a *float64, aRow, aStep int, b *float64, bStep int, c *float64, ldc int,
-	zero bool, next *float64)
+	rows, cols, kc int, a *float64, aRow, aStep int, b *float64, bStep int, c *float64, ldc int, zero bool)
 
 //go:noescape
 func gemmI32AVX512(
-	rows, cols, kc int, a *int32, aRow, aStep int, b *int32, bStep int, c *int32, ldc int,
-	zero bool, next *int32)
+	rows, cols, kc int, a *int32, aRow, aStep int, b *int32, bStep int, c *int32, ldc int, zero bool)
 
 //go:noescape
 func gemmF32AVX2(
-	rows, cols, kc int, a *float32, aRow, aStep int, b *float32, bStep int, c *float32, ldc int,
-	zero bool, next *float32)
+	rows, cols, kc int, a *float32, aRow, aStep int, b *float32, bStep int, c *float32, ldc int, zero bool)
 
 //go:noescape
 func gemmF64AVX2(
-	rows, cols, kc int, a *float64, aRow, aStep int, b *float64, bStep int, c *float64, ldc int,
-	zero bool, next *float64)
+	rows, cols, kc int, a *float64, aRow, aStep int, b *float64, bStep int, c *float64, ldc int, zero bool)
 
 //go:noescape
 func gemmI32AVX2(
-	rows, cols, kc int, a *int32, aRow, aStep int, b *int32, bStep int, c *int32, ldc int,
-	zero bool, next *int32)
+	rows, cols, kc int, a *int32, aRow, aStep int, b *int32, bStep int, c *int32, ldc int, zero bool)
 
 //go:noescape
 func gemmPairsAVX2(
-	rows, cols, kc int, a *int32, aRow, aStep int, b *int32, bStep int, c *int32, ldc int,
-	zero bool, next *int32)
+	rows, cols, kc int, a *int32, aRow, aStep int, b *int32, bStep int, c *int32, ldc int, zero bool)
 
 //go:noescape
 func gemmQuadsVNNI(
-	rows, cols, kc int, a *int32, aRow, aStep int, b *int32, bStep int, c *int32, ldc int,
-	zero bool, next *int32)
+	rows, cols, kc int, a *int32, aRow, aStep int, b *int32, bStep int, c *int32, ldc int, zero bool)
 
 //go:noescape
 func finishF32AVX512(

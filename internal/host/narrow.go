@@ -56,7 +56,7 @@ func (p *product[T]) narrowPanel(panel int) {
 			transposeTiles(h, kc, at, ld, a, cols)
 			at, ld = a, cols
 		}
-		kern.run(p.n, h, kc, &p.b[k*p.ldb], 1, p.ldb, &at[0], ld, &acc[0], cols, k == 0 && !p.accumulate, &acc[0])
+		kern.run(p.n, h, kc, &p.b[k*p.ldb], 1, p.ldb, &at[0], ld, &acc[0], cols, k == 0 && !p.accumulate)
 	}
 	if p.scaled() {
 		if p.beta != 0 {
