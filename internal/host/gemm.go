@@ -364,37 +364,11 @@ func (p *product[T]) packA(chunk int) {
 		packRows(rows, last-first, p.kc, p.aFrom(p.i0+first, p.p0), p.lda, packed, rows*p.kc)
 	default:
 		for i := first; i < last; i += rows {
-			panel := packed[(i-first)*p.kc:][:rows*p.kc]
-			packPanel(p.kern, rows, min(rows, last-i), p.kc, p.aFrom(p.i0+i, p.p0), p.lda, panel)
+			transposeTiles(min(rows, last-i), p.kc, p.aFrom(p.i0+i, p.p0), p.lda, packed[(i-first)*p.kc:], rows)
 		}
 	}
 	if p.negateA {
 		p.kern.negate(1, len(packed), packed, 0, packed, 0)
-	}
-}
-
-// packPanel packs m rows of kc elements into a panel: element k of row i is dst[k*width+i].
-func packPanel[T element.Element](kern *microKernel[T], width, m, kc int, a []T, lda int, dst []T) {
-	size, done := int(unsafe.Sizeof(T(0))), 0
-	if tile := kern.tile; kern.transpose != nil && m == width && kc >= tile {
-		for i := 0; i < m; i += tile {
-			i = min(i, m-tile) // the last tile may overlap the one before
-			kern.transpose(unsafe.Pointer(&a[i*lda]), lda*size, unsafe.Pointer(&dst[i]), width*size, kc/tile)
-		}
-		done = kc / tile * tile
-	}
-	row := func(i int) []T { return a[i*lda:][done:kc] }
-	dst = dst[done*width:]
-	i := 0
-	for ; i+6 <= m && done < kc; i += 6 {
-		pack6(row(i), row(i+1), row(i+2), row(i+3), row(i+4), row(i+5), dst[i:], width)
-	}
-	for ; i < m; i++ {
-		at := i
-		for _, x := range row(i) {
-			dst[at] = x
-			at += width
-		}
 	}
 }
 
@@ -426,18 +400,6 @@ func copyParts[P any, T element.Element](src, dst []T, step int) int {
 	return len(src) / n * n
 }
 
-// pack6 interleaves six rows: d[k*step] to d[k*step+5] are their elements k.
-func pack6[T element.Element](r0, r1, r2, r3, r4, r5, d []T, step int) {
-	n := len(r0)
-	r1, r2, r3, r4, r5 = r1[:n], r2[:n], r3[:n], r4[:n], r5[:n]
-	_ = d[(n-1)*step+5]
-	first, bytes := unsafe.Pointer(unsafe.SliceData(d)), step*int(unsafe.Sizeof(T(0)))
-	for k := range r0 {
-		q := (*[6]T)(unsafe.Add(first, k*bytes))
-		q[0], q[1], q[2], q[3], q[4], q[5] = r0[k], r1[k], r2[k], r3[k], r4[k], r5[k]
-	}
-}
-
 const chunkB = 16 // rows of B that are packed at a time, so that they are read along
 
 // packB packs the part of B's block from column j on into panels of the tile's columns.
@@ -449,7 +411,7 @@ func (p *product[T]) packB(j, n int, dst []T) {
 	}
 	if p.transB {
 		for i := 0; i < n; i += cols {
-			packPanel(p.kern, cols, min(cols, n-i), p.kc, p.bFrom(p.p0, j+i), p.ldb, dst[i*p.kc:])
+			transposeTiles(min(cols, n-i), p.kc, p.bFrom(p.p0, j+i), p.ldb, dst[i*p.kc:], cols)
 		}
 		return
 	}

@@ -17,11 +17,7 @@ type microKernel[T element.Element] struct {
 	run        tileProduct[T]
 	finish     tileFinish[T]
 
-	// pack and transpose are fast copies for packing B and A; nil where there are none. tile is the
-	// transpose's size, at most rows.
-	pack      panelCopy
-	transpose tileTranspose
-	tile      int
+	pack panelCopy // a fast copy for packing B; nil where there is none
 
 	// The sizes of the longest blocks; shorter ones are higher and wider. A block of A, mc by kc,
 	// stays in the last-level cache; one of B, kc by nc, in the second level. mc is a multiple of

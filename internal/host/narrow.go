@@ -14,7 +14,7 @@ import (
 // isNarrow tells whether to compute the transposed product. Elements of 8 bytes would gain nothing,
 // as half as many of them fit a register.
 func (p *product[T]) isNarrow() bool {
-	return unsafe.Sizeof(T(0)) == 4 && !p.transB && p.kern.transpose != nil && !p.ordered && 2*p.n <= p.kern.rows &&
+	return unsafe.Sizeof(T(0)) == 4 && !p.transB && p.kern.pack != nil && !p.ordered && 2*p.n <= p.kern.rows &&
 		p.m >= p.workers*p.kern.cols && p.k >= narrowSteps
 }
 

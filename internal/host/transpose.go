@@ -68,22 +68,30 @@ func transposeStream[T element.Element](rows, cols int, src []T, lds int, dst []
 	}
 }
 
-// transposeTiles transposes in the processor's tiles, and what is left an element after the other,
-// so many rows at a time that a line of dst is written at once.
+// transposeTiles transposes in the processor's tiles, the last of which may overlap those before.
 func transposeTiles[T element.Element](rows, cols int, src []T, lds int, dst []T, ldd int) {
 	size := int(unsafe.Sizeof(T(0)))
-	tiles := transposer().tiles(size)
-	for i, h := 0, 0; i < rows; i += h {
-		h = min(cacheLine/size, rows-i)
-		done := 0
-		for _, t := range tiles {
-			if t.side <= min(rows-i, cols) {
-				h, done = t.side, cols/t.side*t.side
-				t.run(unsafe.Pointer(&src[i*lds]), lds*size, unsafe.Pointer(&dst[i]), ldd*size, cols/t.side)
-				break
-			}
+	t := transposer().tile(size, min(rows, cols))
+	if t.run == nil {
+		transposeLines(rows, cols, src, lds, dst, ldd)
+		return
+	}
+	for next := 0; next < rows; next += t.side {
+		i, j := min(next, rows-t.side), cols-t.side
+		t.run(unsafe.Pointer(&src[i*lds]), lds*size, unsafe.Pointer(&dst[i]), ldd*size, cols/t.side)
+		if cols%t.side > 0 {
+			t.run(unsafe.Pointer(&src[i*lds+j]), lds*size, unsafe.Pointer(&dst[j*ldd+i]), ldd*size, 1)
 		}
-		for j := done; j < cols; j++ {
+	}
+}
+
+// transposeLines transposes an element at a time, and so many rows that a line of dst is written at
+// once.
+func transposeLines[T element.Element](rows, cols int, src []T, lds int, dst []T, ldd int) {
+	line := cacheLine / int(unsafe.Sizeof(T(0)))
+	for i := 0; i < rows; i += line {
+		h := min(line, rows-i)
+		for j := range cols {
 			at := i*lds + j
 			to := dst[j*ldd+i:][:h]
 			for r := range to {
@@ -118,12 +126,18 @@ var transposeSets = append(nativeTransposes(), &transposeSet{name: "go"})
 
 func transposer() *transposeSet { return transposeSets[0] }
 
-// tiles is the tiles for elements of a size.
-func (t *transposeSet) tiles(size int) []squareTile {
+// tile is the largest for elements of a size whose side is at most limit, or none.
+func (t *transposeSet) tile(size, limit int) squareTile {
+	tiles := t.eight
 	if size == 4 {
-		return t.four
+		tiles = t.four
 	}
-	return t.eight
+	for _, tile := range tiles {
+		if tile.side <= limit {
+			return tile
+		}
+	}
+	return squareTile{}
 }
 
 // stream is the one past the caches; nil where there is none.

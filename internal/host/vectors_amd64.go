@@ -24,7 +24,9 @@ func nativeTransposes() []*transposeSet {
 		return nil
 	}
 	return []*transposeSet{{
-		"avx2", []squareTile{{8, transpose4Native}}, []squareTile{{4, transpose8Native}}, lines4Native, lines8Native,
+		name: "avx2",
+		four: []squareTile{{8, transpose4Native}, {4, transposeNativeHalf}}, eight: []squareTile{{4, transpose8Native}},
+		streamFour: lines4Native, streamEight: lines8Native,
 	}}
 }
 
