@@ -190,10 +190,14 @@ const (
 	directBytes   = 32 << 10
 )
 
-// A product of few rows reads B once, at the speed of the memory: in blocks of few steps, so that
-// it walks along the rows of B, not down its columns. thinBytes are those of a block's column: the
-// processor does not look ahead in many more rows at a time.
-const thinBytes = 128
+// A product of few rows and a B of more than thinBytesB, which no cache holds, reads that once, at
+// the speed of the memory: in blocks of few steps, so that it walks along the rows of B, not down
+// its columns. thinBytes are those of a block's column: the processor does not look ahead in many
+// more rows at a time.
+const (
+	thinBytes  = 128
+	thinBytesB = 16 << 20
+)
 
 // A product computes C = alpha*op(A)*op(B) + beta*C in blocks: mc rows of C at a time, and of those
 // kc steps of every chain. Between the blocks of k the chains rest in C, or in partial where C
@@ -299,10 +303,10 @@ func (p *product[T]) plan() {
 	p.rows = equal(p.m, full*kern.mc/steps, kern.rows) // as each block packs all of B
 }
 
-// isThin tells whether the product has few rows, and a B that no near cache holds.
+// isThin tells whether the product has few rows, and a B that no cache holds.
 func (p *product[T]) isThin() bool {
 	return !p.transB && p.iSign == 0 && p.m <= directTilesA*p.kern.rows &&
-		p.n > directBytes/int(unsafe.Sizeof(T(0)))/p.k
+		p.n > thinBytesB/int(unsafe.Sizeof(T(0)))/p.k
 }
 
 // equal is the size of the fewest equal parts of n that are at most limit, rounded up to a multiple
