@@ -24,11 +24,7 @@ func Gemm[T element.Element](m, n, k int, alpha T, a []T, lda int, b []T, ldb in
 // a[i*aRow+p*aCol]. It checks nothing.
 func Tiles[T Float](m, n, k int, a []T, aRow, aCol int, b []T, ldb int, c []T, ldc int, zero bool) {
 	if n > 1 || ldc > 1 || ldb > 1 { // not a vector
-		if kern := kernels[T]()[0]; m > kern.rows || n > kern.cols {
-			kern.tiles(m, n, k, a, aRow, aCol, b, ldb, c, ldc, zero)
-		} else {
-			kern.run(m, n, k, &a[0], aRow, aCol, &b[0], ldb, &c[0], ldc, zero)
-		}
+		kernels[T]()[0].tiles(m, n, k, a, aRow, aCol, b, ldb, c, ldc, zero)
 		return
 	}
 	if zero {
