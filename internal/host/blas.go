@@ -211,7 +211,7 @@ func GemmTriangle[T Float](lower bool, n, k int, alpha T, x, y Operand[T], beta 
 		scaleTriangle(lower, n, beta, c, ldc)
 		return
 	}
-	if k > stripSteps {
+	if n*k > stripElements {
 		s, whole := Take[T](n * n)
 		defer s.Give()
 		GemmTrans(x.Trans, y.Trans, n, n, k, 1, x.Data, x.Stride, y.Data, y.Stride, 0, whole, n)

@@ -1,6 +1,9 @@
 package host
 
-import "unsafe"
+import (
+	"crypto/subtle"
+	"unsafe"
+)
 
 // A product of bytes is one of int32 whose elements are words of 1, 2 or 4 neighbours along k, as
 // the kernel takes them: an int32, two int16, or four bytes. A kernel adds all products of two
@@ -150,42 +153,34 @@ func multiply(kern *microKernel[int32], part problem[int32]) {
 }
 
 // multiplyFlipped multiplies signed bytes with a kernel for unsigned ones: A+128, whose bytes are
-// A's with their sign bits flipped. Each row of C begins with -128 times the sums of B's columns: a
-// row of 128s by B gives them, and a column of -1 brings them to all rows.
+// A's with their sign bits flipped. That is more by what a row of 128s by B gives, which is taken
+// from each row of C first.
 func (kern *bytesKernel) multiplyFlipped(part problem[int32]) {
-	s, memory := Take[int32](part.k + part.m + part.n)
+	s, memory := Take[int32](part.k + part.n)
 	defer s.Give()
-	row, column, products := memory[:part.k], memory[part.k:][:part.m], memory[part.k+part.m:]
-	fill(row, signBits)
-	fill(column, -1)
+	signs, more := memory[:part.k], memory[part.k:]
+	for i := range signs {
+		signs[i] = -0x7f7f7f80 // of four bytes
+	}
+	row := part
+	row.m, row.accumulate, row.transA = 1, false, false
+	row.a, row.lda, row.c, row.ldc = signs, part.k, more, part.n
+	multiply(kern.microKernel, row)
 
-	sums := part
-	sums.m, sums.accumulate, sums.transA = 1, false, false
-	sums.a, sums.lda, sums.c, sums.ldc = row, part.k, products, part.n
-	multiply(kern.microKernel, sums)
-
-	start := part
-	start.k, start.transA, start.transB = 1, false, false
-	start.a, start.lda, start.b, start.ldb = column, 1, products, part.n
-	multiply(kernelsI32[0], start)
-
-	bands[int32](part.m, part.k, 1, func(lo, hi int) {
-		words := part.a[lo*part.k : hi*part.k]
-		for i := range words {
-			words[i] ^= signBits
+	bands[int32](part.m, max(part.n, part.k), 1, func(lo, hi int) {
+		kern.finish(hi-lo, part.n, -1, &more[0], 0, 1, &part.c[lo*part.ldc], part.ldc, part.accumulate)
+		for i := lo; i < hi; i++ {
+			words := asBytes(part.a[i*part.k:][:part.k])
+			subtle.XORBytes(words, words, asBytes(signs))
 		}
 	})
 	part.accumulate = true
 	multiply(kern.microKernel, part)
 }
 
-func fill(x []int32, v int32) {
-	for i := range x {
-		x[i] = v
-	}
+func asBytes(x []int32) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), 4*len(x))
 }
-
-const signBits = -0x7f7f7f80 // of four bytes
 
 // A wordMaker is A or B as lines, rows of op(A) or columns of op(B), of k steps.
 type wordMaker interface {
@@ -219,7 +214,7 @@ func (x byteMatrix[E]) words(kern *bytesKernel, o, lines, p, steps int, dst []in
 
 // wordBands calls f for each row of words, over the cores where there are many.
 func wordBands(rows, cols int, f func(row int)) {
-	bands[int32](rows, cols, 1, func(lo, hi int) {
+	bands[int32](rows, 2*cols, 1, func(lo, hi int) { // they are read and written
 		for i := lo; i < hi; i++ {
 			f(i)
 		}

@@ -34,7 +34,7 @@ func TestCalibrate(t *testing.T) {
 		{"serialBytes", serialBytes, []int{64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20}, serialBytesWays},
 		{"slimSteps", slimSteps, []int{96, 128, 192, 256, 384, 512}, slimStepsWays},
 		{"slimPart", slimPart, []int{1 << 12, 1 << 13, 1 << 14, 1 << 15, 1 << 16}, slimPartWays},
-		{"stripSteps", stripSteps, []int{128, 256, 512, 1024, 2048}, stripWays},
+		{"stripElements", stripElements, []int{1 << 13, 1 << 14, 1 << 15, 1 << 16, 1 << 17}, stripWays},
 		{"smallComplex", smallComplex, []int{1 << 9, 1 << 12, 1 << 13, 1 << 14, 1 << 15, 1 << 17}, smallComplexWays},
 		{"complexFew", complexFew, []int{4, 8, 12, 16, 24, 32}, complexFewWays},
 	} {
@@ -124,8 +124,9 @@ func slimPartWays(part int) (upTo, beyond func()) {
 	return productWays(n, n, 1024, (*product[float64]).slim, (*product[float64]).compute)
 }
 
-func stripWays(k int) (upTo, beyond func()) {
+func stripWays(elements int) (upTo, beyond func()) {
 	const n = 64
+	k := elements / n
 	a, c, whole := calibrationData(n*k), make([]float64, n*n), make([]float64, n*n)
 	x, y := Operand[float64]{a, n, true}, Operand[float64]{Data: a, Stride: n}
 	return func() { strips(true, n, k, 1, x, y, 0, c, n) }, func() {

@@ -6,9 +6,6 @@ import (
 	"unsafe"
 )
 
-// fewCholesky is the rows up to which [Cholesky] in Go is the fastest.
-const fewCholesky = 4
-
 // Cholesky factors the symmetric matrix of n by n, for n of at most [MaxTriangle], whose element
 // (i, j), for j of at least i, is a[i*row+j*col], and leaves Lᵀ there; nothing else of a is read or
 // written. Element (i, j) is the chain of fma(-l[i,k], l[j,k], .) from that of a for k = 0 ... i-1,
@@ -21,7 +18,7 @@ func Cholesky[T Float](n int, a []T, row, col int) int {
 	if n > MaxTriangle || row < 0 || col < 0 || (n-1)*(row+col) >= len(a) {
 		panic(fmt.Sprintf("host: A has %d elements, for %dx%d with steps of %d and %d", len(a), n, n, row, col))
 	}
-	if hasVectors && n > fewCholesky {
+	if hasVectors {
 		return choleskyNative(n, unsafe.Pointer(&a[0]), row, col, isFloat64[T]())
 	}
 	for i := range n {

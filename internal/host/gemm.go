@@ -24,11 +24,7 @@ func Gemm[T element.Element](m, n, k int, alpha T, a []T, lda int, b []T, ldb in
 // a[i*aRow+p*aCol]. It checks nothing.
 func Tiles[T Float](m, n, k int, a []T, aRow, aCol int, b []T, ldb int, c []T, ldc int, zero bool) {
 	if n > 1 || ldc > 1 || ldb > 1 { // not a vector
-		if kern := kernels[T]()[0]; m > kern.rows || n > kern.cols {
-			kern.tiles(m, n, k, a, aRow, aCol, b, ldb, c, ldc, zero)
-		} else {
-			kern.run(m, n, k, &a[0], aRow, aCol, &b[0], ldb, &c[0], ldc, zero, &c[0])
-		}
+		kernels[T]()[0].tiles(m, n, k, a, aRow, aCol, b, ldb, c, ldc, zero)
 		return
 	}
 	if zero {
@@ -47,8 +43,7 @@ func (kern *microKernel[T]) tiles(m, n, k int, a []T, aRow, aCol int, b []T, ldb
 	for i := 0; i < m; i += kern.rows {
 		h, a := min(kern.rows, m-i), &a[i*aRow]
 		for j := 0; j < n; j += kern.cols {
-			at := &c[i*ldc+j]
-			kern.run(h, min(kern.cols, n-j), k, a, aRow, aCol, &b[j], ldb, at, ldc, zero, at)
+			kern.run(h, min(kern.cols, n-j), k, a, aRow, aCol, &b[j], ldb, &c[i*ldc+j], ldc, zero)
 		}
 	}
 }
@@ -191,10 +186,14 @@ const (
 	directBytes   = 32 << 10
 )
 
-// A product of few rows reads B once, at the speed of the memory: in blocks of few steps, so that
-// it walks along the rows of B, not down its columns. thinBytes are those of a block's column: the
-// processor does not look ahead in many more rows at a time.
-const thinBytes = 128
+// A product of few rows and a B of more than thinBytesB, which no cache holds, reads that once, at
+// the speed of the memory: in blocks of few steps, so that it walks along the rows of B, not down
+// its columns. thinBytes are those of a block's column: the processor does not look ahead in many
+// more rows at a time.
+const (
+	thinBytes  = 128
+	thinBytesB = 16 << 20
+)
 
 // A product computes C = alpha*op(A)*op(B) + beta*C in blocks: mc rows of C at a time, and of those
 // kc steps of every chain. Between the blocks of k the chains rest in C, or in partial where C
@@ -300,10 +299,10 @@ func (p *product[T]) plan() {
 	p.rows = equal(p.m, full*kern.mc/steps, kern.rows) // as each block packs all of B
 }
 
-// isThin tells whether the product has few rows, and a B that no near cache holds.
+// isThin tells whether the product has few rows, and a B that no cache holds.
 func (p *product[T]) isThin() bool {
 	return !p.transB && p.iSign == 0 && p.m <= directTilesA*p.kern.rows &&
-		p.n > directBytes/int(unsafe.Sizeof(T(0)))/p.k
+		p.n > thinBytesB/int(unsafe.Sizeof(T(0)))/p.k
 }
 
 // equal is the size of the fewest equal parts of n that are at most limit, rounded up to a multiple
@@ -365,37 +364,11 @@ func (p *product[T]) packA(chunk int) {
 		packRows(rows, last-first, p.kc, p.aFrom(p.i0+first, p.p0), p.lda, packed, rows*p.kc)
 	default:
 		for i := first; i < last; i += rows {
-			panel := packed[(i-first)*p.kc:][:rows*p.kc]
-			packPanel(p.kern, rows, min(rows, last-i), p.kc, p.aFrom(p.i0+i, p.p0), p.lda, panel)
+			transposeTiles(min(rows, last-i), p.kc, p.aFrom(p.i0+i, p.p0), p.lda, packed[(i-first)*p.kc:], rows)
 		}
 	}
 	if p.negateA {
 		p.kern.negate(1, len(packed), packed, 0, packed, 0)
-	}
-}
-
-// packPanel packs m rows of kc elements into a panel: element k of row i is dst[k*width+i].
-func packPanel[T element.Element](kern *microKernel[T], width, m, kc int, a []T, lda int, dst []T) {
-	size, done := int(unsafe.Sizeof(T(0))), 0
-	if tile := kern.tile; kern.transpose != nil && m == width && kc >= tile {
-		for i := 0; i < m; i += tile {
-			i = min(i, m-tile) // the last tile may overlap the one before
-			kern.transpose(unsafe.Pointer(&a[i*lda]), lda*size, unsafe.Pointer(&dst[i]), width*size, kc/tile)
-		}
-		done = kc / tile * tile
-	}
-	row := func(i int) []T { return a[i*lda:][done:kc] }
-	dst = dst[done*width:]
-	i := 0
-	for ; i+6 <= m && done < kc; i += 6 {
-		pack6(row(i), row(i+1), row(i+2), row(i+3), row(i+4), row(i+5), dst[i:], width)
-	}
-	for ; i < m; i++ {
-		at := i
-		for _, x := range row(i) {
-			dst[at] = x
-			at += width
-		}
 	}
 }
 
@@ -427,18 +400,6 @@ func copyParts[P any, T element.Element](src, dst []T, step int) int {
 	return len(src) / n * n
 }
 
-// pack6 interleaves six rows: d[k*step] to d[k*step+5] are their elements k.
-func pack6[T element.Element](r0, r1, r2, r3, r4, r5, d []T, step int) {
-	n := len(r0)
-	r1, r2, r3, r4, r5 = r1[:n], r2[:n], r3[:n], r4[:n], r5[:n]
-	_ = d[(n-1)*step+5]
-	first, bytes := unsafe.Pointer(unsafe.SliceData(d)), step*int(unsafe.Sizeof(T(0)))
-	for k := range r0 {
-		q := (*[6]T)(unsafe.Add(first, k*bytes))
-		q[0], q[1], q[2], q[3], q[4], q[5] = r0[k], r1[k], r2[k], r3[k], r4[k], r5[k]
-	}
-}
-
 const chunkB = 16 // rows of B that are packed at a time, so that they are read along
 
 // packB packs the part of B's block from column j on into panels of the tile's columns.
@@ -450,7 +411,7 @@ func (p *product[T]) packB(j, n int, dst []T) {
 	}
 	if p.transB {
 		for i := 0; i < n; i += cols {
-			packPanel(p.kern, cols, min(cols, n-i), p.kc, p.bFrom(p.p0, j+i), p.ldb, dst[i*p.kc:])
+			transposeTiles(min(cols, n-i), p.kc, p.bFrom(p.p0, j+i), p.ldb, dst[i*p.kc:], cols)
 		}
 		return
 	}
@@ -471,15 +432,15 @@ func (p *product[T]) packB(j, n int, dst []T) {
 // multiply packs a part of B and multiplies A by it.
 func (p *product[T]) multiply(t task) {
 	rows, cols, kc := p.kern.rows, p.kern.cols, p.kc
-	a, aRow, aStep, aPanel := p.packedA, 1, rows, rows*kc
+	a, aRow, aStep, aLine := p.packedA, 1, rows, kc // a panel begins its first row times aLine further
 	if p.directA {
 		a, aRow, aStep = p.aFrom(p.i0, p.p0), p.lda, 1
 		if p.transA {
 			aRow, aStep = 1, p.lda
 		}
-		aPanel = rows * aRow
+		aLine = aRow
 	}
-	b, bStep, bPanel := p.bFrom(p.p0, t.j), p.ldb, cols
+	b, bStep, bLine := p.bFrom(p.p0, t.j), p.ldb, 1
 	acc, ldacc := p.c, p.ldc // the chains
 	if p.partial != nil {
 		acc, ldacc = p.partial, p.n
@@ -494,7 +455,7 @@ func (p *product[T]) multiply(t task) {
 			acc, ldacc = memory, cols
 		}
 		if !p.directB {
-			b, bStep, bPanel = memory[rows*cols:], cols, cols*kc
+			b, bStep, bLine = memory[rows*cols:], cols, kc
 			p.packB(t.j, t.cols, b)
 		}
 	}
@@ -506,21 +467,17 @@ func (p *product[T]) multiply(t task) {
 			if p.upper && t.i+i+h-1 > t.j+j { // the diagonal runs through it, or it is below that
 				if d := t.i + i - t.j - j; d < w {
 					copyAbove(d, h, w, acc[at:], ldacc, side, cols)
-					p.kern.run(h, w, kc, &a[(t.i-p.i0+i)/rows*aPanel], aRow, aStep, &b[j/cols*bPanel], bStep,
-						&side[0], cols, zero, &side[0])
+					p.kern.run(h, w, kc, &a[(t.i-p.i0+i)*aLine], aRow, aStep, &b[j*bLine], bStep,
+						&side[0], cols, zero)
 					copyAbove(d, h, w, side, cols, acc[at:], ldacc)
 				}
 				continue
 			}
-			next := at + cols
-			if j+w == t.cols { // the next is the first of the tiles below
-				next = at - j + min(rows, t.rows-i-1)*ldacc
-			}
 			if alone {
-				at, next = 0, 0
+				at = 0
 			}
-			p.kern.run(h, w, kc, &a[(t.i-p.i0+i)/rows*aPanel], aRow, aStep, &b[j/cols*bPanel], bStep,
-				&acc[at], ldacc, zero, &acc[next])
+			p.kern.run(h, w, kc, &a[(t.i-p.i0+i)*aLine], aRow, aStep, &b[j*bLine], bStep,
+				&acc[at], ldacc, zero)
 			if finish {
 				p.kern.finish(h, w, p.alpha, &acc[at], ldacc, p.beta, &p.c[(t.i+i)*p.ldc+t.j+j], p.ldc, p.beta != 0)
 			}

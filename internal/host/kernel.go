@@ -17,11 +17,7 @@ type microKernel[T element.Element] struct {
 	run        tileProduct[T]
 	finish     tileFinish[T]
 
-	// pack and transpose are fast copies for packing B and A; nil where there are none. tile is the
-	// transpose's size, at most rows.
-	pack      panelCopy
-	transpose tileTranspose
-	tile      int
+	pack panelCopy // a fast copy for packing B; nil where there is none
 
 	// The sizes of the longest blocks; shorter ones are higher and wider. A block of A, mc by kc,
 	// stays in the last-level cache; one of B, kc by nc, in the second level. mc is a multiple of
@@ -35,10 +31,9 @@ type microKernel[T element.Element] struct {
 // These start from what C holds, or from +0 where zero is set. Element (i, k) of A is
 // a[i*aRow+k*aStep], row k of B is the cols elements from b[k*bStep], and C's rows are ldc elements
 // apart. So it takes operands that are packed into panels, and operands where they are. rows, cols
-// and kc are at least 1. next is the tile that comes after this one: a full tile asks for its
-// memory, which is there when its turn comes.
+// and kc are at least 1.
 type tileProduct[T element.Element] func(
-	rows, cols, kc int, a *T, aRow, aStep int, b *T, bStep int, c *T, ldc int, zero bool, next *T)
+	rows, cols, kc int, a *T, aRow, aStep int, b *T, bStep int, c *T, ldc int, zero bool)
 
 // A tileFinish makes C what [Gemm] says, for any number of rows and columns whose chains have ended
 // in acc: fma(alpha, acc, beta*C), or alpha*acc where C is not to be read. rows and cols are at

@@ -12,43 +12,35 @@ import (
 
 //go:noescape
 func gemmF32AVX512(
-	rows, cols, kc int, a *float32, aRow, aStep int, b *float32, bStep int, c *float32, ldc int,
-	zero bool, next *float32)
+	rows, cols, kc int, a *float32, aRow, aStep int, b *float32, bStep int, c *float32, ldc int, zero bool)
 
 //go:noescape
 func gemmF64AVX512(
-	rows, cols, kc int, a *float64, aRow, aStep int, b *float64, bStep int, c *float64, ldc int,
-	zero bool, next *float64)
+	rows, cols, kc int, a *float64, aRow, aStep int, b *float64, bStep int, c *float64, ldc int, zero bool)
 
 //go:noescape
 func gemmI32AVX512(
-	rows, cols, kc int, a *int32, aRow, aStep int, b *int32, bStep int, c *int32, ldc int,
-	zero bool, next *int32)
+	rows, cols, kc int, a *int32, aRow, aStep int, b *int32, bStep int, c *int32, ldc int, zero bool)
 
 //go:noescape
 func gemmF32AVX2(
-	rows, cols, kc int, a *float32, aRow, aStep int, b *float32, bStep int, c *float32, ldc int,
-	zero bool, next *float32)
+	rows, cols, kc int, a *float32, aRow, aStep int, b *float32, bStep int, c *float32, ldc int, zero bool)
 
 //go:noescape
 func gemmF64AVX2(
-	rows, cols, kc int, a *float64, aRow, aStep int, b *float64, bStep int, c *float64, ldc int,
-	zero bool, next *float64)
+	rows, cols, kc int, a *float64, aRow, aStep int, b *float64, bStep int, c *float64, ldc int, zero bool)
 
 //go:noescape
 func gemmI32AVX2(
-	rows, cols, kc int, a *int32, aRow, aStep int, b *int32, bStep int, c *int32, ldc int,
-	zero bool, next *int32)
+	rows, cols, kc int, a *int32, aRow, aStep int, b *int32, bStep int, c *int32, ldc int, zero bool)
 
 //go:noescape
 func gemmPairsAVX2(
-	rows, cols, kc int, a *int32, aRow, aStep int, b *int32, bStep int, c *int32, ldc int,
-	zero bool, next *int32)
+	rows, cols, kc int, a *int32, aRow, aStep int, b *int32, bStep int, c *int32, ldc int, zero bool)
 
 //go:noescape
 func gemmQuadsVNNI(
-	rows, cols, kc int, a *int32, aRow, aStep int, b *int32, bStep int, c *int32, ldc int,
-	zero bool, next *int32)
+	rows, cols, kc int, a *int32, aRow, aStep int, b *int32, bStep int, c *int32, ldc int, zero bool)
 
 //go:noescape
 func finishF32AVX512(
@@ -85,35 +77,20 @@ var (
 
 func nativeF32() []*microKernel[float32] {
 	return available(
-		&microKernel[float32]{
-			"avx512", 8, 48, gemmF32AVX512, finishF32AVX512, packAVX512, transpose4Native,
-			8, 1024, 1024, 144,
-		},
-		&microKernel[float32]{
-			"avx2", 6, 16, gemmF32AVX2, finishF32AVX2, packAVX2, transposeNativeHalf,
-			4, 256, 1536, 480,
-		})
+		&microKernel[float32]{"avx512", 8, 48, gemmF32AVX512, finishF32AVX512, packAVX512, 1024, 1024, 144},
+		&microKernel[float32]{"avx2", 6, 16, gemmF32AVX2, finishF32AVX2, packAVX2, 256, 1536, 480})
 }
 
 func nativeF64() []*microKernel[float64] {
 	return available(
-		&microKernel[float64]{
-			"avx512", 8, 24, gemmF64AVX512, finishF64AVX512, packAVX512, transpose8Native,
-			4, 512, 1024, 144,
-		},
-		&microKernel[float64]{"avx2", 6, 8, gemmF64AVX2, finishF64AVX2, packAVX2, transpose8Native, 4, 256, 1536, 240})
+		&microKernel[float64]{"avx512", 8, 24, gemmF64AVX512, finishF64AVX512, packAVX512, 512, 1024, 144},
+		&microKernel[float64]{"avx2", 6, 8, gemmF64AVX2, finishF64AVX2, packAVX2, 256, 1536, 240})
 }
 
 func nativeI32() []*microKernel[int32] {
 	return available(
-		&microKernel[int32]{
-			"avx512", 8, 48, gemmI32AVX512, finishI32AVX512, packAVX512, transpose4Native,
-			8, 1024, 1024, 144,
-		},
-		&microKernel[int32]{
-			"avx2", 6, 16, gemmI32AVX2, finishI32AVX2, packAVX2, transposeNativeHalf,
-			4, 256, 1536, 480,
-		})
+		&microKernel[int32]{"avx512", 8, 48, gemmI32AVX512, finishI32AVX512, packAVX512, 1024, 1024, 144},
+		&microKernel[int32]{"avx2", 6, 16, gemmI32AVX2, finishI32AVX2, packAVX2, 256, 1536, 480})
 }
 
 // nativeBytes is the kernels for products of bytes, best first: of four in a word, of which A's are
@@ -121,20 +98,12 @@ func nativeI32() []*microKernel[int32] {
 func nativeBytes(bool) []*bytesKernel {
 	var list []*bytesKernel
 	if hasAVX512 && cpu.X86.HasAVX512VNNI {
-		list = append(list, &bytesKernel{
-			microKernel: &microKernel[int32]{
-				"vnni", 8, 48, gemmQuadsVNNI, finishI32AVX512, packAVX512, transpose4Native, 8, 1024, 1024, 144,
-			},
-			width: 4, unsigned: true, down: quadsDownNative,
-		})
+		kern := &microKernel[int32]{"vnni", 8, 48, gemmQuadsVNNI, finishI32AVX512, packAVX512, 1024, 1024, 144}
+		list = append(list, &bytesKernel{microKernel: kern, width: 4, unsigned: true, down: quadsDownNative})
 	}
 	if hasAVX2 {
-		list = append(list, &bytesKernel{
-			microKernel: &microKernel[int32]{
-				"avx2", 6, 16, gemmPairsAVX2, finishI32AVX2, packAVX2, transposeNativeHalf, 4, 512, 768, 480,
-			},
-			width: 2, along: pairsAlongNative, down: pairsDownNative,
-		})
+		kern := &microKernel[int32]{"avx2", 6, 16, gemmPairsAVX2, finishI32AVX2, packAVX2, 512, 768, 480}
+		list = append(list, &bytesKernel{microKernel: kern, width: 2, along: pairsAlongNative, down: pairsDownNative})
 	}
 	return list
 }

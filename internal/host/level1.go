@@ -169,7 +169,7 @@ func ScalSteps[T Float](n int, alpha T, x *T, inc int) {
 // addScaled is Axpy in this goroutine, for at least one element.
 func addScaled[T Float](alpha T, x, y []T) {
 	one := T(1)
-	addOuter(1, len(x), 0, alpha, &one, &x[0], 0, &y[0], 0)
+	addOuter(1, len(x), 0, alpha, &one, &x[0], 0, &y[0], 0, nil, nil)
 }
 
 // Scal is x = alpha*x.

@@ -277,74 +277,63 @@ func Ger[T Float](m, n int, alpha T, x, y []T, a []T, lda int) {
 		return
 	}
 	if isSmall[T](m, n) {
-		addOuter(m, n, 0, alpha, &x[0], &y[0], 0, &a[0], lda)
+		addOuter(m, n, 0, alpha, &x[0], &y[0], 0, &a[0], lda, nil, nil)
 		return
 	}
-	bands[T](m, n, 1, func(lo, hi int) { addOuter(hi-lo, n, 0, alpha, &x[lo], &y[0], 0, &a[lo*lda], lda) })
+	bands[T](m, n, 1, func(lo, hi int) { addOuter(hi-lo, n, 0, alpha, &x[lo], &y[0], 0, &a[lo*lda], lda, nil, nil) })
 }
 
 // addOuter adds alpha*x*yᵀ to m rows: the first has n elements, and each next one dn more; it
-// begins da elements behind the beginning of the one before, and dy elements later in y.
-func addOuter[T Float](m, n, dn int, alpha T, x, y *T, dy int, a *T, da int) {
-	if hasVectors {
-		outerNative(m, n, dn, float64(alpha), unsafe.Pointer(x), unsafe.Pointer(y), dy, unsafe.Pointer(a), da, nil, nil,
-			isFloat64[T]())
-		return
-	}
-	for i := range m {
-		axpyGo(alpha**elementAt(x, i), at(y, i*dy, n+i*dn), at(a, i*da, n+i*dn))
-	}
-}
-
-// addOuter2 is addOuter, and then that for u and v.
-func addOuter2[T Float](m, n, dn int, alpha T, x, y *T, dy int, a *T, da int, u, v *T) {
+// begins da elements behind the beginning of the one before, and dy elements later in y. Where u is
+// not nil the same follows for u and v.
+func addOuter[T Float](m, n, dn int, alpha T, x, y *T, dy int, a *T, da int, u, v *T) {
 	if hasVectors {
 		outerNative(m, n, dn, float64(alpha), unsafe.Pointer(x), unsafe.Pointer(y), dy, unsafe.Pointer(a), da,
 			unsafe.Pointer(u), unsafe.Pointer(v), isFloat64[T]())
 		return
 	}
-	addOuter(m, n, dn, alpha, x, y, dy, a, da)
-	addOuter(m, n, dn, alpha, u, v, dy, a, da)
+	for i := range m {
+		axpyGo(alpha**elementAt(x, i), at(y, i*dy, n+i*dn), at(a, i*da, n+i*dn))
+	}
+	if u != nil {
+		addOuter(m, n, dn, alpha, u, v, dy, a, da, nil, nil)
+	}
 }
 
 // Syr adds alpha*x*xᵀ to the lower or upper triangle of A of n by n, element by element as [Ger].
 func Syr[T Float](lower bool, n int, alpha T, x, a []T, lda int) {
-	if n == 0 {
-		return
-	}
-	x = x[:n]
-	_ = a[(n-1)*(lda+1)]
-	if isSmall[T](n, n) {
-		addTriangle(lower, 0, n, n, alpha, x, nil, a, lda)
-		return
-	}
-	bands[T](n, n, 1, func(lo, hi int) { addTriangle(lower, lo, hi, n, alpha, x, nil, a, lda) })
+	addTriangles(lower, n, alpha, x, nil, a, lda)
 }
 
 // Syr2 adds alpha*x*yᵀ and then alpha*y*xᵀ to the lower or upper triangle of A of n by n, element
 // by element as [Ger] does twice.
 func Syr2[T Float](lower bool, n int, alpha T, x, y, a []T, lda int) {
+	addTriangles(lower, n, alpha, x, y[:n], a, lda)
+}
+
+// addTriangles is Syr2, or without y Syr.
+func addTriangles[T Float](lower bool, n int, alpha T, x, y, a []T, lda int) {
 	if n == 0 {
 		return
 	}
-	x, y = x[:n], y[:n]
+	x = x[:n]
 	_ = a[(n-1)*(lda+1)]
-	if isSmall[T](n, n) {
+	if isSmall[T](n, n) { // no closure, which is an allocation
 		addTriangle(lower, 0, n, n, alpha, x, y, a, lda)
 		return
 	}
 	bands[T](n, n, 1, func(lo, hi int) { addTriangle(lower, lo, hi, n, alpha, x, y, a, lda) })
 }
 
-// addTriangle is [Syr2] for rows lo to hi-1, or without y [Syr], in this goroutine.
+// addTriangle is addTriangles for rows lo to hi-1, in this goroutine.
 func addTriangle[T Float](lower bool, lo, hi, n int, alpha T, x, y, a []T, lda int) {
 	first, rows, count, dn, step, begin, da := 0, hi-lo, lo+1, 1, 0, lo*lda, lda
 	if !lower {
 		first, count, dn, step, begin, da = lo, n-lo, -1, 1, lo*(lda+1), lda+1
 	}
-	if y != nil {
-		addOuter2(rows, count, dn, alpha, &x[lo], &y[first], step, &a[begin], da, &y[lo], &x[first])
+	if y == nil {
+		addOuter(rows, count, dn, alpha, &x[lo], &x[first], step, &a[begin], da, nil, nil)
 		return
 	}
-	addOuter(rows, count, dn, alpha, &x[lo], &x[first], step, &a[begin], da)
+	addOuter(rows, count, dn, alpha, &x[lo], &y[first], step, &a[begin], da, &y[lo], &x[first])
 }

@@ -14,7 +14,7 @@ import (
 // isNarrow tells whether to compute the transposed product. Elements of 8 bytes would gain nothing,
 // as half as many of them fit a register.
 func (p *product[T]) isNarrow() bool {
-	return unsafe.Sizeof(T(0)) == 4 && !p.transB && p.kern.transpose != nil && !p.ordered && 2*p.n <= p.kern.rows &&
+	return unsafe.Sizeof(T(0)) == 4 && !p.transB && p.kern.pack != nil && !p.ordered && 2*p.n <= p.kern.rows &&
 		p.m >= p.workers*p.kern.cols && p.k >= narrowSteps
 }
 
@@ -56,7 +56,7 @@ func (p *product[T]) narrowPanel(panel int) {
 			transposeTiles(h, kc, at, ld, a, cols)
 			at, ld = a, cols
 		}
-		kern.run(p.n, h, kc, &p.b[k*p.ldb], 1, p.ldb, &at[0], ld, &acc[0], cols, k == 0 && !p.accumulate, &acc[0])
+		kern.run(p.n, h, kc, &p.b[k*p.ldb], 1, p.ldb, &at[0], ld, &acc[0], cols, k == 0 && !p.accumulate)
 	}
 	if p.scaled() {
 		if p.beta != 0 {

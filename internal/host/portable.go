@@ -15,7 +15,7 @@ type fullTile[T element.Element] func(kc int, a *T, aRow, aStep int, b *T, bStep
 func withEdges[T element.Element](
 	name string, tileRows, tileCols int, full fullTile[T], kc, mc, nc int,
 ) *microKernel[T] {
-	run := func(rows, cols, kc int, a *T, aRow, aStep int, b *T, bStep int, c *T, ldc int, zero bool, _ *T) {
+	run := func(rows, cols, kc int, a *T, aRow, aStep int, b *T, bStep int, c *T, ldc int, zero bool) {
 		if rows == tileRows && cols == tileCols {
 			full(kc, a, aRow, aStep, b, bStep, c, ldc, zero)
 			return

@@ -76,9 +76,8 @@ func (p *product[T]) slimPart(t task, chains []T, ld int) {
 				a = tile
 			}
 			for j := 0; j < t.cols; j += kern.cols {
-				at := &chains[(t.i+i)*ld+t.j+j]
-				kern.run(h, min(kern.cols, t.cols-j), count, &a[0], aRow, aStep, &b[j], p.ldb, at, ld,
-					k == 0 && !p.accumulate, at)
+				kern.run(h, min(kern.cols, t.cols-j), count, &a[0], aRow, aStep, &b[j], p.ldb,
+					&chains[(t.i+i)*ld+t.j+j], ld, k == 0 && !p.accumulate)
 			}
 		}
 	}

@@ -60,10 +60,9 @@ func slowKernel(before func()) *microKernel[float32] {
 	run := kern.run
 	kern.run = func(
 		rows, cols, kc int, a *float32, aRow, aStep int, b *float32, bStep int, c *float32, ldc int, zero bool,
-		next *float32,
 	) {
 		before()
-		run(rows, cols, kc, a, aRow, aStep, b, bStep, c, ldc, zero, next)
+		run(rows, cols, kc, a, aRow, aStep, b, bStep, c, ldc, zero)
 	}
 	return kern
 }

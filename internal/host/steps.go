@@ -11,11 +11,6 @@ import (
 
 func isFloat64[T element.Element]() bool { return unsafe.Sizeof(T(0)) == 8 }
 
-// float64s is x, whose elements are float64.
-func float64s[T element.Element](x []T) []float64 {
-	return unsafe.Slice((*float64)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
-}
-
 // Steps are how far apart two rows and two columns of op(M) are in memory.
 func Steps(trans bool, ld int) (row, col int) {
 	if trans {
@@ -76,19 +71,7 @@ func SymvSteps[T Float](lower bool, n int, alpha T, a *T, lda int, x *T, incX in
 // TriangleSteps is [MultiplyTriangle], or with solve [SolveTriangle], for n of at least one, and
 // one column of elements that are inc apart, from the one that x points to on.
 func TriangleSteps[T Float](solve bool, n int, alpha T, e *T, eRow, eCol int, upper, unit bool, x *T, inc int) {
-	switch {
-	case n == 1: // takes less than a call
-		d := T(1)
-		if !unit {
-			d = *e
-		}
-		if solve {
-			*x = Mul(alpha, *x) / d
-		} else {
-			*x = alpha * fma(d, *x, 0)
-		}
-		return
-	case !solve:
+	if !solve {
 		var acc [MaxTriangle]T
 		multiplyTriangle(upper, unit, n, e, eRow, eCol, x, inc, &acc[0])
 		for i, v := range acc[:n] {

@@ -28,13 +28,13 @@ const (
 	slimSteps = 256
 	slimPart  = 1 << 14
 
-	// stripSteps is the steps up to which a triangle of a product is computed in strips: all of Y,
-	// which each strip reads, stays in the caches. Beyond, the whole product takes less time.
-	stripSteps = 1024
+	// stripElements is the elements of Y up to which a triangle of a product is computed in strips:
+	// each strip reads Y from the near caches. Beyond, the whole product takes less time.
+	stripElements = 1 << 16
 
 	// smallComplex is the multiplications of complex numbers up to which a product goes row by row:
 	// more are worth making real factors.
-	smallComplex = 1 << 13
+	smallComplex = 1 << 12
 
 	// complexFew is the columns up to which a triangle of complex numbers of any size is applied to
 	// them in place: for more it is packed for real products.

@@ -69,11 +69,11 @@ type triangleSet[T Float] struct {
 
 // The functions of this processor, best first; the last are in Go.
 var (
-	trianglesF32 = append(nativeTriangles[float32](),
-		&triangleSet[float32]{"go", multiplyGo(axpyF32), solveGo(axpyF32)})
-	trianglesF64 = append(nativeTriangles[float64](),
-		&triangleSet[float64]{"go", multiplyGo(axpyF64), solveGo(axpyF64)})
+	trianglesF32 = append(nativeTriangles[float32](), goTriangles[float32]())
+	trianglesF64 = append(nativeTriangles[float64](), goTriangles[float64]())
 )
+
+func goTriangles[T Float]() *triangleSet[T] { return &triangleSet[T]{"go", multiplyGo[T], solveGo[T]} }
 
 func triangleSets[T Float]() []*triangleSet[T] {
 	var list any = &trianglesF64
@@ -85,20 +85,12 @@ func triangleSets[T Float]() []*triangleSet[T] {
 
 // axpyGo is [Axpy] in Go.
 func axpyGo[T Float](a T, x, y []T) {
-	if unsafe.Sizeof(a) == 8 {
-		axpyF64(float64(a), float64s(x), float64s(y))
+	if isFloat64[T]() {
+		axpyF64(float64(a), slice[float64](x), slice[float64](y))
 		return
 	}
-	axpyF32(float32(a), float32s(x), float32s(y))
+	axpyF32(float32(a), slice[float32](x), slice[float32](y))
 }
-
-// float32s is x, whose elements are float32.
-func float32s[T Float](x []T) []float32 {
-	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
-}
-
-// An axpy is y = fma(a, x, y).
-type axpy[T Float] func(a T, x, y []T)
 
 func axpyF32(a float32, x, y []float32) {
 	y = y[:len(x)]
@@ -119,50 +111,46 @@ func at[T Float](p *T, i, n int) []T {
 	return unsafe.Slice((*T)(unsafe.Add(unsafe.Pointer(p), i*int(unsafe.Sizeof(*p)))), n)
 }
 
-func multiplyGo[T Float](axpy axpy[T]) triangleFunc[T] {
-	return func(n, cols int, alpha T, e *T, eRow, eCol int, b *T, bRow int, unit bool) {
-		s, x := Take[T](cols)
-		defer s.Give()
-		for i := n - 1; i >= 0; i-- {
-			y, d := at(b, i*bRow, cols), T(1)
-			if !unit {
-				d = at(e, i*(eRow+eCol), 1)[0]
-			}
-			copy(x, y)
-			clear(y)
-			if bRow < 0 {
-				axpy(d, x, y)
-			}
-			for p := range i {
-				k := p
-				if bRow < 0 {
-					k = i - 1 - p
-				}
-				axpy(at(e, i*eRow+k*eCol, 1)[0], at(b, k*bRow, cols), y)
-			}
-			if bRow >= 0 {
-				axpy(d, x, y)
-			}
-			scaleRow(alpha, y)
+func multiplyGo[T Float](n, cols int, alpha T, e *T, eRow, eCol int, b *T, bRow int, unit bool) {
+	s, x := Take[T](cols)
+	defer s.Give()
+	for i := n - 1; i >= 0; i-- {
+		y, d := at(b, i*bRow, cols), T(1)
+		if !unit {
+			d = at(e, i*(eRow+eCol), 1)[0]
 		}
+		copy(x, y)
+		clear(y)
+		if bRow < 0 {
+			axpyGo(d, x, y)
+		}
+		for p := range i {
+			k := p
+			if bRow < 0 {
+				k = i - 1 - p
+			}
+			axpyGo(at(e, i*eRow+k*eCol, 1)[0], at(b, k*bRow, cols), y)
+		}
+		if bRow >= 0 {
+			axpyGo(d, x, y)
+		}
+		scaleRow(alpha, y)
 	}
 }
 
-func solveGo[T Float](axpy axpy[T]) triangleFunc[T] {
-	return func(n, cols int, alpha T, e *T, eRow, eCol int, b *T, bRow int, unit bool) {
-		for i := range n {
-			y := at(b, i*bRow, cols)
-			scaleRow(alpha, y)
-			for k := range i {
-				axpy(-at(e, i*eRow+k*eCol, 1)[0], at(b, k*bRow, cols), y)
-			}
-			if unit {
-				continue
-			}
-			d := at(e, i*(eRow+eCol), 1)[0]
-			for j := range y {
-				y[j] /= d
-			}
+func solveGo[T Float](n, cols int, alpha T, e *T, eRow, eCol int, b *T, bRow int, unit bool) {
+	for i := range n {
+		y := at(b, i*bRow, cols)
+		scaleRow(alpha, y)
+		for k := range i {
+			axpyGo(-at(e, i*eRow+k*eCol, 1)[0], at(b, k*bRow, cols), y)
+		}
+		if unit {
+			continue
+		}
+		d := at(e, i*(eRow+eCol), 1)[0]
+		for j := range y {
+			y[j] /= d
 		}
 	}
 }

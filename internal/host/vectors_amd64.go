@@ -14,12 +14,6 @@ func rotateNativeAVX512(n int, st, row unsafe.Pointer, step int)
 func transposeNativeHalf(src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, tiles int)
 
 //go:noescape
-func stream4Native(src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, tiles int)
-
-//go:noescape
-func stream8Native(src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, tiles int)
-
-//go:noescape
 func pairsAlongNative(dst, src unsafe.Pointer, stride, n int, unsigned bool)
 
 //go:noescape
@@ -29,7 +23,11 @@ func nativeTransposes() []*transposeSet {
 	if !hasVectors {
 		return nil
 	}
-	return []*transposeSet{{"avx2", 32, transpose4Native, transpose8Native, stream4Native, stream8Native}}
+	return []*transposeSet{{
+		name: "avx2",
+		four: []squareTile{{8, transpose4Native}, {4, transposeNativeHalf}}, eight: []squareTile{{4, transpose8Native}},
+		streamFour: lines4Native, streamEight: lines8Native,
+	}}
 }
 
 // rotation is how rotations run here, and of how many columns.

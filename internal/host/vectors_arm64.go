@@ -8,7 +8,11 @@ import "unsafe"
 var hasVectors = true
 
 func nativeTransposes() []*transposeSet {
-	return []*transposeSet{{"neon", 16, transpose4Native, transpose8Native, nil, nil}}
+	return []*transposeSet{{
+		name:  "neon",
+		four:  []squareTile{{16, lines4Native}, {4, transpose4Native}},
+		eight: []squareTile{{8, lines8Native}, {2, transpose8Native}},
+	}}
 }
 
 // rotation is how rotations run here, and of how many columns.

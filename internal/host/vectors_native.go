@@ -66,6 +66,12 @@ func transpose4Native(src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, tile
 func transpose8Native(src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, tiles int)
 
 //go:noescape
+func lines4Native(src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, tiles int)
+
+//go:noescape
+func lines8Native(src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, tiles int)
+
+//go:noescape
 func quadsDownNative(dst, src unsafe.Pointer, stride, n int, unsigned bool)
 
 // nativeTriangles is the functions for triangles, which take a bool for the type.

@@ -68,7 +68,7 @@ var vectorFunctions = []vectorFunction{
 	{"rotate", "n", 32, false, double, []variant{avx2, avx512, neon}},
 	{"transpose", "src", 40, false, each, everywhere},
 	{"transpose", "src", 40, false, float32s, []variant{half}},
-	{"stream", "src", 40, false, each, []variant{avx2}},
+	{"lines", "src", 40, false, each, everywhere},
 	// of bytes, whatever the type
 	{"pairsAlong", "dst", 33, false, float32s, []variant{avx2}},
 	{"pairsDown", "dst", 33, false, float32s, []variant{avx2}},

@@ -119,8 +119,8 @@ func (k x86Kernel) cols() int { return k.vectors * k.lanes() }
 // full tile of others, and one for each number of rows and registers under a mask.
 func (w *writer) gemm(k x86Kernel) {
 	args := fmt.Sprintf("rows, cols, kc int, a *%s, aRow, aStep int, "+
-		"b *%[1]s, bStep int, c *%[1]s, ldc int, zero bool, next *%[1]s", k.elem)
-	w.text("gemm"+k.name, args, 96)
+		"b *%[1]s, bStep int, c *%[1]s, ldc int, zero bool", k.elem)
+	w.text("gemm"+k.name, args, 81)
 	w.op("MOVQ a+24(FP), SI")
 	w.op("MOVQ aRow+32(FP), R11")
 	w.op("MOVQ aStep+40(FP), R12")
@@ -270,19 +270,8 @@ func (w *writer) packedSteps(t x86Tile, n int) {
 	w.op("ADDQ $%d, DI", n*t.cols()*t.size)
 }
 
-// loadC makes the tile what C holds, or zero, and asks for the memory of the next one.
+// loadC makes the tile what C holds, or zero.
 func (w *writer) loadC(t x86Tile) {
-	if !t.mask {
-		w.op("MOVQ next+88(FP), R10")
-		for row := range t.rows {
-			for at := 0; at < t.vectors*t.width(); at += 64 {
-				w.op("PREFETCHT0 %d(R10)", at)
-			}
-			if row < t.rows-1 {
-				w.op("ADDQ R8, R10")
-			}
-		}
-	}
 	w.op("MOVBLZX zero+80(FP), R10")
 	w.op("TESTL R10, R10")
 	w.op("JNZ %szero", t.label)

@@ -631,10 +631,10 @@ ENTRY rotate(rotate_args *args) {
 /* transpose is a transpose of tiles, of as many rows as a register has elements, which are
  * neighbours in src and below each other in dst; lds and ldd are in bytes. A part of 16 bytes of a
  * register takes the elements of one row: PART rows go to PART registers, the next PART rows to the
- * next part of the same registers, so that transposing the parts is all that is left. stream has
- * tiles of whole lines, which it writes past the caches. */
+ * next part of the same registers, so that transposing the parts is all that is left. lines has
+ * tiles of whole lines, which on x86 it writes past the caches. */
 typedef struct { const char *src; i64 lds; char *dst; i64 ldd, tiles; } transpose_args;
-typedef transpose_args stream_args;
+typedef transpose_args lines_args;
 
 #define FOUR(r) LOAD(PART, src + (r) * lds)
 #if REGISTER == 16
@@ -663,19 +663,24 @@ ENTRY transpose(transpose_args *args) {
 }
 
 #ifdef __x86_64__
-ENTRY stream(stream_args *args) {
-  stream_args c = *args;
+#define WRITE(p, x) __builtin_nontemporal_store(x, (vec *)(p))
+#define WRITTEN __builtin_ia32_sfence()
+#else
+#define WRITE(p, x) STORE(LANES, p, x)
+#define WRITTEN
+#endif
+
+ENTRY lines(lines_args *args) {
+  lines_args c = *args;
   for (; c.tiles > 0; c.tiles--, c.src += 64)
     UNROLL for (int at = 0; at < 64; at += 16) {
       vec r[64 / REGISTER][PART];
       UNROLL for (int p = 0; p < 64 / REGISTER; p++) gather(r[p], c.src + p * LANES * c.lds + at, c.lds);
       UNROLL for (int i = 0; i < PART; i++, c.dst += c.ldd)
-        UNROLL for (int p = 0; p < 64 / REGISTER; p++)
-          __builtin_nontemporal_store(r[p][i], (vec *)(c.dst + p * REGISTER));
+        UNROLL for (int p = 0; p < 64 / REGISTER; p++) WRITE(c.dst + p * REGISTER, r[p][i]);
     }
-  __builtin_ia32_sfence();
+  WRITTEN;
 }
-#endif
 
 /* Words for products of bytes, n of them, a multiple of 16: see bytes.go. Those along a row are of
  * neighbours, the others of rows that are stride bytes apart. A pair is two int16, made of bytes
