@@ -18,7 +18,8 @@ type EigSym[T Float] struct {
 
 // FactorEigSym is the eigenvalues and eigenvectors of A. Of A, which stays as it is, the lower
 // triangle alone is read. Where that has NaN or infinities, all results are NaN. The error is
-// ErrShape where A is not square, and ErrNotConverged as for [FactorSVD].
+// ErrShape where A is not square, and ErrNotConverged as for [FactorSVD]. A value beyond the type
+// is infinite.
 func FactorEigSym[T Float](a Matrix[T], opts ...Option) (*EigSym[T], error) {
 	return eigSym("FactorEigSym", true, a, opts)
 }

@@ -158,6 +158,10 @@ func TestEigSymErrors(t *testing.T) {
 	if w, err := linalg.EigenvaluesSym(a); err != nil || w[0] == w[0] || w[1] == w[1] {
 		t.Error(w, err)
 	}
+	f, err = linalg.FactorEigSym(linalg.NewMatrix(2, 2, []float64{1e308, 0, -1e308, 1e308})) // 0 and 2e308
+	if err != nil || math.Abs(f.Values()[0]) > 1e293 || !math.IsInf(f.Values()[1], 1) {
+		t.Error(f.Values(), err)
+	}
 }
 
 // Numbers from both ends of the range beside each other have eigenvalues, with vectors and alone.

@@ -159,23 +159,24 @@ func fill(r io.Reader, b []byte) error {
 	}
 }
 
-// What NumPy writes for an array of numbers: three fields, of which each comes once. Python 2 wrote
-// its long integers as 2L.
+// What NumPy writes for an array of numbers, a dictionary of Python: three fields, of which each
+// comes once. Python 2 wrote its long integers as 2L. Other programs put spaces elsewhere.
 var (
-	descr   = `'descr':\s*'([<>=|])([a-zA-Z0-9]+)'`
-	fortran = `'fortran_order':\s*(True|False)`
-	shape   = `'shape':\s*\(( *(?:(?:[0-9]{1,18}L? *, *)+(?:[0-9]{1,18}L? *)?)?)\)`
+	descr   = `'descr'\s*:\s*'([<>=|])([a-zA-Z0-9]+)'`
+	fortran = `'fortran_order'\s*:\s*(True|False)`
+	shape   = `'shape'\s*:\s*\(( *(?:(?:[0-9]{1,18}L? *, *)+(?:[0-9]{1,18}L? *)?)?)\)`
 	field   = `\s*(?:` + descr + `|` + fortran + `|` + shape + `)\s*`
 
 	descrField   = regexp.MustCompile(descr)
 	fortranField = regexp.MustCompile(fortran)
 	shapeField   = regexp.MustCompile(shape)
 	fields       = regexp.MustCompile(`^\{` + field + `,` + field + `,` + field + `,?\s*\}\s*$`)
-	otherTypes   = regexp.MustCompile(`^\{.*'descr':\s*(\[|'[<>=|][a-zA-Z0-9]+\[|\()`)
+	otherTypes   = regexp.MustCompile(`^\{.*'descr'\s*:\s*(\[|'[<>=|][a-zA-Z0-9]+\[|\()`)
 	digits       = regexp.MustCompile(`[0-9]+`)
 )
 
 func parse(text []byte, parseType func(name string) (element.Type, error)) (*Header, error) {
+	text = bytes.ReplaceAll(text, []byte{'"'}, []byte{'\''}) // both quote strings in Python
 	typ, order, dims := descrField.FindSubmatch(text), fortranField.FindSubmatch(text), shapeField.FindSubmatch(text)
 	switch {
 	case otherTypes.Match(text):

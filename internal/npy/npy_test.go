@@ -90,6 +90,12 @@ func TestRead(t *testing.T) {
 			[]int{1, 4},
 			i4,
 		},
+		{
+			"other quotes and spaces",
+			file(1, `{ "descr" : "<i4" , "fortran_order" : False , "shape" : (1 , 4) }`, encode(le, i4)),
+			[]int{1, 4},
+			i4,
+		},
 	} {
 		// One byte a read: a pipe gives what it likes.
 		h, data, err := readAll(iotest.OneByteReader(bytes.NewReader(test.file)))

@@ -4,9 +4,10 @@
 // Operations run on session s, or on the default device where s is nil. The result is computed
 // block by block, of regions of the operands that are read where they lie, the next ones during the
 // work on those before. Files hold elements of type T, in either byte order, in C or Fortran order;
-// each may be an *os.File. c, the result, is another file than the operands. It becomes what
-// numpy.save writes, but not from front to back; after an error what is in it is of no use. What is
-// to be there whole or not at all is written under another name, and renamed.
+// each may be an *os.File. c, the result, is another file than the operands, and empty: what it has
+// beyond the result's end would stay. It becomes what numpy.save writes, but not from front to
+// back; after an error what is in it is of no use. What is to be there whole or not at all is
+// written under another name, and renamed.
 //
 // Progress is reported as [linalg.WithProgress] says, and ctx's error comes soon after ctx is done.
 // The error matches [linalg.ErrNPY] where a file is damaged, holds something else, or changes

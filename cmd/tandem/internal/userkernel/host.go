@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/cmd/tandem/internal/wait"
 	"github.com/tandem-gpu/tandem/gpu/compiler"
 )
 
@@ -65,10 +66,18 @@ func buildHost(ctx context.Context, folder string, in *compiler.Instance) (h *ho
 	}
 	cmd := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", h.at("kernel.exe"), ".")
 	cmd.Dir = dir
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return h, fmt.Errorf("building %s for the cpu device: %w\n%s", in.Name, err, bytes.TrimSpace(out))
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // it removes its own temporary files
+	cmd.WaitDelay = wait.Grace
+	return h, finish(ctx, cmd, "building "+in.Name+" for the cpu device")
+}
+
+// finish runs cmd, which ends with ctx. The error has what cmd prints.
+func finish(ctx context.Context, cmd *exec.Cmd, what string) error {
+	out, err := cmd.CombinedOutput()
+	if err == nil || ctx.Err() != nil {
+		return ctx.Err()
 	}
-	return h, nil
+	return fmt.Errorf("%s: %w\n%s", what, err, bytes.TrimSpace(out))
 }
 
 func (h *hostProgram) at(name string) string { return filepath.Join(h.dir, name) }
@@ -128,8 +137,9 @@ func (h *hostProgram) run(ctx context.Context, l *Launch) (time.Duration, error)
 	if err != nil {
 		return 0, err
 	}
-	if out, err := exec.CommandContext(ctx, h.at("kernel.exe"), h.at("in"), h.at("out")).CombinedOutput(); err != nil {
-		return 0, fmt.Errorf("%s on the cpu device: %w\n%s", h.name, err, bytes.TrimSpace(out))
+	cmd := exec.CommandContext(ctx, h.at("kernel.exe"), h.at("in"), h.at("out"))
+	if err := finish(ctx, cmd, h.name+" on the cpu device"); err != nil {
+		return 0, err
 	}
 	f, err := os.Open(h.at("out"))
 	if err != nil {

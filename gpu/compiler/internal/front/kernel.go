@@ -149,32 +149,35 @@ func (l *Lowerer) kernelDecl(pkg *Package, k *KernelDecl, list, group []string) 
 // typeLists reads the types that a generic kernel is compiled for.
 func (l *Lowerer) typeLists(f *frame, k *KernelDecl, list []string) {
 	params := k.Fn.Type().(*types.Signature).TypeParams()
-	pos := k.Decl.Pos()
+	pos, name, directive := k.Decl.Pos(), k.Decl.Name.Name, kernelDirective
+	if k.Mapped != nil { // what the user wrote
+		pos, name, directive = k.Mapped.Pos(), k.Mapped.Name.Name, mapDirective
+	}
 	switch {
 	case params.Len() == 0 && len(list) > 0:
-		f.refuse(pos, "%s has no type parameters; write %s alone", k.Decl.Name.Name, kernelDirective)
+		f.refuse(pos, "%s has no type parameters; write %s alone", name, directive)
 	case params.Len() == 0:
 		k.Types, k.typeNames = [][]types.Type{nil}, [][]string{nil}
 		return
 	case len(list) == 0:
-		f.refuse(pos, "%s has type parameters; list the types: %s float32 float64", k.Decl.Name.Name, kernelDirective)
+		f.refuse(pos, "%s has type parameters; list the types: %s float32 float64", name, directive)
 	}
 	for _, entry := range list {
 		names := strings.Split(entry, ",")
 		if len(names) != params.Len() {
-			f.refuse(pos, "%s has %d type parameters, and %q is %d types; join them with commas", k.Decl.Name.Name,
-				params.Len(), entry, len(names))
+			f.refuse(pos, "%s has %d type parameters, and %q is %d types; join them with commas", name, params.Len(),
+				entry, len(names))
 		}
 		var ts []types.Type
-		for _, name := range names {
-			tv, err := types.Eval(l.Fset, f.pkg.Types, pos, name) // of the file, not of the kernel
+		for _, t := range names {
+			tv, err := types.Eval(l.Fset, f.pkg.Types, pos, t) // of the file, not of the kernel
 			if err != nil || !tv.IsType() {
-				f.refuse(pos, "%q is no type; list types such as float32", name)
+				f.refuse(pos, "%q is no type; list types such as float32", t)
 			}
 			ts = append(ts, tv.Type)
 		}
 		if _, err := types.Instantiate(nil, k.Fn.Type(), ts, true); err != nil {
-			f.refuse(pos, "%s for %s: %v; leave it out, or widen the constraint", k.Decl.Name.Name, entry, err)
+			f.refuse(pos, "%s for %s: %v; leave it out, or widen the constraint", name, entry, err)
 		}
 		for _, old := range k.Types {
 			if slices.EqualFunc(old, ts, types.Identical) {

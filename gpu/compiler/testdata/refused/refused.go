@@ -390,6 +390,15 @@ func ofStructs(p duo) float32 { return p.x } // want "of numbers and bools"
 //tandem:map
 func ofItem(it gpu.Item, x float32) float32 { return x } // want "of numbers and bools"
 
+//tandem:map
+func mapNoTypes[T gpu.Float](x T) T { return x } // want "^mapNoTypes has .*: //tandem:map float32 float64"
+
+//tandem:map float32
+func mapNotGeneric(x float32) float32 { return x } // want "^mapNotGeneric has no .*; write //tandem:map alone"
+
+//tandem:map float32 string
+func mapBadType[T gpu.Float](x T) T { return x } // want "^mapBadType for string: "
+
 var looked = [3]int32{1, 2, 3}
 
 //tandem:kernel
