@@ -239,7 +239,8 @@ func (p *scaledProduct[T]) times(v T) {
 // An LU is a factorization P*A = L*U of a matrix of m by n, where P swaps rows, L has a unit
 // diagonal and U is upper triangular. Every element is one chain of fused multiply-adds, which
 // docs/contract.md defines: so its bits depend on nothing but those of A. It is read only, and safe
-// for concurrent use.
+// for concurrent use. Its methods compute on the session that it was made on: of options they take
+// [WithContext].
 type LU[T Float] struct {
 	s        *Session
 	packed   Matrix[T]
@@ -434,7 +435,8 @@ func condition[T Float](norm solve.Norm[T], n int, singular bool, estimate func(
 
 // A Cholesky is a factorization A = L*Lᵀ of a symmetric positive definite matrix, where L is lower
 // triangular. Every element is one chain of fused multiply-adds, which docs/contract.md defines: so
-// its bits depend on nothing but those of A. It is read only, and safe for concurrent use.
+// its bits depend on nothing but those of A. It is read only, and safe for concurrent use. Methods
+// take [WithContext], as those of [LU].
 type Cholesky[T Float] struct {
 	s    *Session
 	l    Matrix[T]

@@ -351,3 +351,23 @@ func TestFilesThatPanic(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A file is not overwritten by what is computed of it.
+func TestFilesSameFile(t *testing.T) {
+	data := encoded(t, random[float64](rand.New(rand.NewPCG(3, 4)), 20, 20, 0), false, false)
+	name := filepath.Join(t.TempDir(), "a.npy")
+	noError(t, os.WriteFile(name, data, 0o600))
+	a, err := os.Open(name)
+	noError(t, err)
+	defer a.Close()
+	c, err := os.OpenFile(name, os.O_RDWR, 0)
+	noError(t, err)
+	defer c.Close()
+	err = files.MatMul[float64](t.Context(), nil, c, a, a, files.Options{})
+	refused(t, "a product into its operand's file", err, linalg.ErrOverlap, "the file of an operand")
+	err = files.Add[float64](t.Context(), nil, c, bytes.NewReader(data), c, files.Options{})
+	refused(t, "a sum into its operand's file", err, linalg.ErrOverlap, "the file of an operand")
+	if got, err := os.ReadFile(name); err != nil || !bytes.Equal(got, data) {
+		t.Error("the file has changed", err)
+	}
+}

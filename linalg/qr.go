@@ -16,6 +16,7 @@ import (
 // A QR is a factorization A = Q*R of a matrix of m by n, where Q is orthogonal and R is upper
 // triangular. Householder's method makes it, in panels of 32 columns, as docs/contract.md defines:
 // so its bits depend on nothing but those of A. It is read only, and safe for concurrent use.
+// Methods take [WithContext], as those of [LU].
 type QR[T Float] struct {
 	s      *Session
 	packed Matrix[T]
@@ -243,7 +244,8 @@ func (f *QR[T]) Cond() (T, error) {
 }
 
 // An LQ is a factorization A = L*Q of a matrix of m by n, where L is lower triangular and Q is
-// orthogonal: the transpose of [QR] of Aᵀ. It is read only, and safe for concurrent use.
+// orthogonal: the transpose of [QR] of Aᵀ. It is read only, and safe for concurrent use. Methods
+// take [WithContext], as those of [LU].
 type LQ[T Float] struct{ qr *QR[T] }
 
 // FactorLQ is the LQ factorization of A, as [FactorQR] is QR.

@@ -4,10 +4,10 @@
 // Operations run on session s, or on the default device where s is nil. The result is computed
 // block by block, of regions of the operands that are read where they lie, the next ones during the
 // work on those before. Files hold elements of type T, in either byte order, in C or Fortran order;
-// each may be an *os.File. c, the result, is another file than the operands, and empty: what it has
-// beyond the result's end would stay. It becomes what numpy.save writes, but not from front to
-// back; after an error what is in it is of no use. What is to be there whole or not at all is
-// written under another name, and renamed.
+// each may be an *os.File. c, the result, is another file than the operands, else the error is
+// [linalg.ErrOverlap], and empty: what it has beyond the result's end would stay. It becomes what
+// numpy.save writes, but not from front to back; after an error what is in it is of no use. What is
+// to be there whole or not at all is written under another name, and renamed.
 //
 // Progress is reported as [linalg.WithProgress] says, and ctx's error comes soon after ctx is done.
 // The error matches [linalg.ErrNPY] where a file is damaged, holds something else, or changes
@@ -21,6 +21,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"reflect"
 	"slices"
 
@@ -148,6 +150,19 @@ func Elementwise[T linalg.Element](ctx context.Context, s *linalg.Session, op *k
 	return x.run(ctx, s, c, o, in...)
 }
 
+// isSameFile tells whether c and r are files of the system, and the same one.
+func isSameFile(c io.WriterAt, r io.ReaderAt) bool {
+	type file interface{ Stat() (fs.FileInfo, error) }
+	x, ok := c.(file)
+	y, also := r.(file)
+	if !ok || !also {
+		return false
+	}
+	a, err := x.Stat()
+	b, errB := y.Stat()
+	return err == nil && errB == nil && os.SameFile(a, b)
+}
+
 // An operation is how a result is computed of files.
 type operation[T linalg.Element] struct {
 	// shape sets the shape of the result, and the steps. It gives the shape as NumPy has it.
@@ -176,6 +191,9 @@ func (x operation[T]) run(ctx context.Context, s *linalg.Session, c io.WriterAt,
 		f.Devices = append(f.Devices, inside.Sharer(d))
 	}
 	for _, r := range in {
+		if isSameFile(c, r) {
+			return fmt.Errorf("%w: the file of the result is the file of an operand", linalg.ErrOverlap)
+		}
 		unchanged := npy.Watch(r)
 		var b *npy.Blocks[T]
 		if b, err = npy.OpenBlocks[T](r); err == nil && !(x.widens && b.Type == element.Half) {
