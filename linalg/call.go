@@ -339,6 +339,9 @@ func union[T Element](a, b []T) []T {
 // lineElements of every type are a multiple of a cache line, so that operands do not share one.
 const lineElements = 16
 
+// wholeLines is so many elements and those up to the end of their last line.
+func wholeLines(n int) int { return (n + lineElements - 1) / lineElements * lineElements }
+
 // sendSmall copies small matrices to staging memory, C first, and sends them all at once. C only
 // has its place there where it is not read.
 func (x *call[T]) sendSmall(cq *callQueue) error {
@@ -346,7 +349,7 @@ func (x *call[T]) sendSmall(cq *callQueue) error {
 	for i := range x.arrays[:x.n] {
 		a := &x.arrays[i]
 		a.off = n
-		n += (a.rows*a.cols + lineElements - 1) / lineElements * lineElements
+		n += wholeLines(a.rows * a.cols)
 		if i == 0 && x.beta == 0 {
 			first = n
 		}

@@ -92,12 +92,12 @@ func solver[T Float](ctx context.Context, s *Session, total float64) solve.Solve
 			}
 			return onRemote(inner, s, advance, m, n, f)
 		}
-		x.Reduce = func(symmetric bool, m, n int, f func(r solve.Reduction) error) (bool, error) {
+		x.Reduce = func(symmetric bool, m, n int, a []float64, lda int, f func(r solve.Reduction) error) (bool, error) {
 			if m*n < reduceFrom || !hasRoom[float64](s, m, n, roomToReduce(m, n)) {
 				return false, nil
 			}
 			r := reduction{ctx: inner, advance: advance, symmetric: symmetric}
-			return r.run(s, m, n, f)
+			return r.run(s, part(m, n, a, lda), f)
 		}
 	}
 	return x

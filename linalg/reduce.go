@@ -28,13 +28,18 @@ type reduction struct {
 // roomToReduce is the elements that there are beside a matrix of m by n.
 func roomToReduce(m, n int) int { return 2 * solve.Panel * (m + n) }
 
-// run calls f with r as a matrix of m by n, unless the device has no room for it.
-func (r *reduction) run(s *Session, m, n int, f func(r solve.Reduction) error) (done bool, err error) {
+// run calls f with r as a copy of a, unless the device has no room for it.
+func (r *reduction) run(s *Session, a Matrix[float64], f func(r solve.Reduction) error) (done bool, err error) {
 	reserve := func(cq *callQueue) ([]*backend.Buffer, error) {
 		r.queue = cq
-		return r.reserve(m, n)
+		return r.reserve(a.Rows, a.Cols)
 	}
-	return s.onDevice(reserve, func() error { return f(r) })
+	return s.onDevice(reserve, func() error {
+		if err := r.a.copyBytesFrom(r.ctx, a.byRows()); err != nil {
+			return err
+		}
+		return f(r)
+	})
 }
 
 // reserve makes r's arrays, in memory that it returns.
@@ -50,10 +55,6 @@ func (r *reduction) reserve(m, n int) (buffers []*backend.Buffer, err error) {
 	}
 	r.l, r.r = room.slice(0, 1, 0, 2*solve.Panel*m), room.slice(0, 1, 2*solve.Panel*m, room.cols)
 	return append(buffers, room.buf), r.queue.reserve(r.a.bytes(m + n + lineElements))
-}
-
-func (r *reduction) Upload(a []float64, lda int) error {
-	return r.a.copyBytesFrom(r.ctx, part(r.a.rows, r.a.cols, a, lda).byRows())
 }
 
 func (r *reduction) Fetch(w int, columns, rows []float64, ldr int) error {
@@ -87,7 +88,7 @@ func (r *reduction) Multiply(trans bool, x []float64) error {
 	}
 	v := array{s: r.a.s, buf: cq.device, elem: r.a.elem, view: true}
 	r.y = v
-	r.y.off = (n + lineElements - 1) / lineElements * lineElements
+	r.y.off = wholeLines(n)
 	var err error
 	if trans {
 		v, r.y = v.packed(1, n), r.y.packed(1, r.a.cols)

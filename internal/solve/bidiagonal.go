@@ -30,11 +30,8 @@ type bidiagonalPanel struct {
 func (b *bidiagonal) reduce() error {
 	if b.Reduce != nil {
 		remote := *b // which has to be on the heap
-		done, err := b.Reduce(false, b.m, b.n, func(r Reduction) error {
+		done, err := b.Reduce(false, b.m, b.n, b.a, b.lda, func(r Reduction) error {
 			remote.remote = r
-			if err := r.Upload(remote.a, remote.lda); err != nil {
-				return err
-			}
 			return remote.panels()
 		})
 		if done || err != nil {

@@ -144,11 +144,8 @@ type tridiagonal struct {
 func (t *tridiagonal) reduce() error {
 	if t.Reduce != nil {
 		remote := *t // which has to be on the heap
-		done, err := t.Reduce(true, t.n, t.n, func(r Reduction) error {
+		done, err := t.Reduce(true, t.n, t.n, t.a, t.n, func(r Reduction) error {
 			remote.remote = r
-			if err := r.Upload(remote.a, remote.n); err != nil {
-				return err
-			}
 			return remote.panels()
 		})
 		if done || err != nil {

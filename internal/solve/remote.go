@@ -158,9 +158,6 @@ func (h *reflectors[T]) applyTo(r Remote[T], trans, unit bool, m, n, k int) erro
 // multiplies it by vectors: for each column it is read as a whole, at the speed of that memory.
 // What a panel is made of is the host's. Functions may return before the device is done.
 type Reduction interface {
-	// Upload makes the matrix a copy of A, of which all is left.
-	Upload(a []float64, lda int) error
-
 	// Fetch makes columns the transpose of the first w columns that are left, and the first w rows
 	// those of rows, unless that is nil.
 	Fetch(w int, columns, rows []float64, ldr int) error

@@ -38,8 +38,9 @@ type Solver[T host.Float] struct {
 	// false where the host is to do what f does.
 	Remote func(m, n, k int, f func(r Remote[T]) error) (done bool, err error)
 
-	// Reduce is Remote for a reduction of a matrix, which may be symmetric.
-	Reduce func(symmetric bool, m, n int, f func(r Reduction) error) (done bool, err error)
+	// Reduce calls f with a copy of A, of m by n and perhaps symmetric, of which all is left, in
+	// the memory of a device. It is false where the host is to do what f does.
+	Reduce func(symmetric bool, m, n int, a []float64, lda int, f func(r Reduction) error) (done bool, err error)
 }
 
 func (s Solver[T]) update(negate bool, m, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc int) error {
