@@ -5,11 +5,14 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"slices"
 
 	"gonum.org/v1/gonum/blas"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/internal/solve"
+	"github.com/tandem-gpu/tandem/kernels"
 )
 
 // A remote is a matrix in the memory of a session's device that blocks of reflectors are applied
@@ -24,12 +27,18 @@ type remote[T Float] struct {
 	sent         int
 	v, s         array // of the last block
 	vt           array // the transpose of V
-	x, y         array // VᵀC, and S times it
+	x, y         array // VᵀC of each piece of rows, one below the other, and S times their sum
+	ones         array // a row as long as there are pieces
 	panel        array // transposed columns, on their way to the host
 }
 
 // roomFor is the elements that there are beside a matrix of m by n.
-func roomFor(m, n int) int { return solve.Panel * (2*(m+solve.Panel) + 2*m + 2*n) }
+func roomFor(m, n int) int {
+	return solve.Panel*(2*(m+solve.Panel)+2*m+n*pieces(m)+n) + pieces(m)
+}
+
+// pieces is the chains that a sum over m rows has.
+func pieces(m int) int { return (m + solve.PieceRows - 1) / solve.PieceRows }
 
 // onRemote is the Remote of a solver.
 func onRemote[T Float](ctx context.Context, s *Session, advance func(float64), m, n int,
@@ -85,14 +94,18 @@ func (r *remote[T]) reserve(m, n int) (buffers []*backend.Buffer, err error) {
 	if err != nil {
 		return buffers, err
 	}
+	buffers = append(buffers, room.buf)
 	at := 0
-	take := func(rows int) array {
-		at += rows * solve.Panel
-		return room.slice(0, 1, at-rows*solve.Panel, at)
+	take := func(elements int) array {
+		at += elements
+		return room.slice(0, 1, at-elements, at)
 	}
-	r.blocks = [2]array{take(m + solve.Panel), take(m + solve.Panel)}
-	r.vt, r.panel, r.x, r.y = take(m), take(m), take(n), take(n)
-	return append(buffers, room.buf), nil
+	const panel = solve.Panel
+	r.blocks = [2]array{take((m + panel) * panel), take((m + panel) * panel)}
+	r.vt, r.panel, r.y = take(m*panel), take(m*panel), take(n*panel)
+	r.x, r.ones = take(n*panel*pieces(m)), take(pieces(m))
+	ones := slices.Repeat([]T{1}, pieces(m))
+	return buffers, r.ones.copyBytesFrom(r.ctx, part(1, len(ones), ones, len(ones)).byRows())
 }
 
 // packed is rows by cols elements from a's first on.
@@ -141,12 +154,8 @@ func (r *remote[T]) Apply(lo, hi int) error {
 	}
 	rows, w, n := r.v.rows, r.v.cols, hi-lo
 	c, x, y := r.a.slice(r.a.rows-rows, r.a.rows, lo, hi), r.x.packed(w, n), r.y.packed(w, n)
-	for i := 0; i < rows; i += solve.PieceRows {
-		end := min(i+solve.PieceRows, rows)
-		vt, piece := r.vt.slice(0, w, i, end), c.slice(i, end, 0, n)
-		if err := x.product(&vt, &piece, update{alpha: 1, beta: float64(min(i, 1))}); err != nil {
-			return err
-		}
+	if err := r.cross(&c); err != nil {
+		return err
 	}
 	if err := y.product(&r.s, &x, update{alpha: 1}); err != nil {
 		return err
@@ -156,6 +165,38 @@ func (r *remote[T]) Apply(lo, hi int) error {
 	}
 	r.advance(2 * float64(rows) * float64(w) * float64(n))
 	return nil
+}
+
+// cross makes x VᵀC: its pieces are a batch, but for a last one with fewer rows, and a product with
+// ones adds them in order.
+func (r *remote[T]) cross(c *array) error {
+	w, n, whole := r.v.cols, c.cols, c.rows/solve.PieceRows
+	if end := whole * solve.PieceRows; end < c.rows {
+		vt, last, x := r.vt.slice(0, w, end, c.rows), c.slice(end, c.rows, 0, n), r.x.packed(w, n)
+		x.off += whole * w * n
+		if err := x.product(&vt, &last, update{alpha: 1}); err != nil {
+			return err
+		}
+	}
+	if whole > 0 {
+		b := batch{count: whole, m: w, n: n, k: solve.PieceRows}
+		strides := kernels.Batch{
+			StrideA: solve.PieceRows, StrideB: int64(solve.PieceRows * c.stride), StrideC: int64(w * n),
+		}
+		x := r.x.packed(whole*w, n)
+		err := x.multiply(context.Background(), element.TypeOf[T](), b, strides, r.vt.asOperand(), c.asOperand(),
+			update{alpha: 1})
+		if err != nil {
+			return err
+		}
+	}
+	more := pieces(c.rows) - 1
+	if more == 0 {
+		return nil
+	}
+	ones, sum, others := r.ones.packed(1, more), r.x.packed(1, w*n), r.x.packed(more, w*n)
+	others.off += w * n
+	return sum.product(&ones, &others, addMul)
 }
 
 // product enqueues a*b as what u makes of c.

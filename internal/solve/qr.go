@@ -11,7 +11,7 @@ import (
 // The columns of a panel, and the rows of a chain over rows: parts of the definition.
 const (
 	Panel     = 32
-	PieceRows = 1 << 12
+	PieceRows = 1 << 9
 )
 
 // QR factors A = Q*R for A of m by n by Householder's method: R is left in and above the diagonal,
@@ -307,7 +307,7 @@ type reflector[T host.Float] struct {
 
 // isFew tells whether products of V, of m by w, and n columns take matrices where they lie.
 func (s Solver[T]) isFew(m, n, w int) bool {
-	if most := max(n, w); most > host.FewTiles || m > PieceRows || m*most > fewElements {
+	if most := max(n, w); most > host.FewTiles || m*most > fewElements {
 		return false
 	}
 	once, err := s.atOnce(m, n, w)
@@ -341,23 +341,12 @@ func (r *reflector[T]) take(m, n, w int, h *reflectors[T], j int) {
 	r.setT(h.tau[j:])
 }
 
-// stripG is the rows of a strip of G, which is computed to the diagonal of its last row.
-const stripG = 16
-
 // setT makes T.
 func (r *reflector[T]) setT(tau []T) {
-	w, g := r.w, r.side[:r.w*r.w]
-	if r.few {
-		for i := 0; i < w && w > 1; i += stripG {
-			end := min(i+stripG, w)
-			host.Tiles(end-i, end, r.m, r.v[i:], 1, w, r.v, w, g[i*w:], w, true)
-		}
-	} else {
-		on := *r
-		on.Update = nil // too small for a device
-		if err := on.cross(w, r.v, w, g); err != nil {
-			panic(err)
-		}
+	on, g := *r, r.side[:r.w*r.w]
+	on.Update = nil // too small for a device
+	if err := on.cross(r.w, r.v, r.w, g); err != nil {
+		panic(err)
 	}
 	r.columnsT(g, tau)
 }
@@ -399,24 +388,29 @@ func (r *reflector[T]) give() { r.memory.Give() }
 
 // cross makes x, of w by n, Vᵀ*C: chains over pieces of PieceRows rows from +0, added in order.
 func (r *reflector[T]) cross(n int, c []T, ldc int, x []T) error {
+	memory, y := host.Take[T](r.w * n)
+	defer memory.Give()
+	to := x
+	for i := 0; i < r.m; i += PieceRows {
+		if err := r.crossPiece(i, min(PieceRows, r.m-i), n, c[i*ldc:], ldc, to); err != nil {
+			return err
+		}
+		if i > 0 {
+			host.Axpy(1, y, x)
+		}
+		to = y
+	}
+	return nil
+}
+
+// crossPiece makes x the product of k rows of V, from row i on, transposed, and C.
+func (r *reflector[T]) crossPiece(i, k, n int, c []T, ldc int, x []T) error {
 	if r.few {
-		host.Tiles(r.w, n, r.m, r.v, 1, r.w, c, ldc, x, n, true)
+		host.Tiles(r.w, n, k, r.v[i*r.w:], 1, r.w, c, ldc, x, n, true)
 		return nil
 	}
 	clear(x)
-	if err := r.update(false, r.w, n, min(r.m, PieceRows), r.vt, r.m, c, ldc, x, n); err != nil || r.m <= PieceRows {
-		return err
-	}
-	memory, y := host.Take[T](r.w * n)
-	defer memory.Give()
-	for i := PieceRows; i < r.m; i += PieceRows {
-		clear(y)
-		if err := r.update(false, r.w, n, min(r.m-i, PieceRows), r.vt[i:], r.m, c[i*ldc:], ldc, y, n); err != nil {
-			return err
-		}
-		host.Axpy(1, y, x)
-	}
-	return nil
+	return r.update(false, r.w, n, k, r.vt[i:], r.m, c, ldc, x, n)
 }
 
 // apply makes C, of m by n, (I - V*T*Vᵀ)*C, or with trans (I - V*Tᵀ*Vᵀ)*C: W = VᵀC, the product of
