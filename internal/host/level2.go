@@ -156,6 +156,9 @@ func Symv[T Float](lower bool, n int, alpha T, a []T, lda int, x []T, beta T, y 
 	}
 	acc, memory := startChains(beta, y)
 	s := symmetric[T]{lower: lower, n: n, width: stripeWidth[T](n), a: a, lda: lda, x: x, acc: acc}
+	if n*n*int(unsafe.Sizeof(T(0))) > fetchBytes {
+		s.ahead = crossRows * lda
+	}
 	if stripes := (n + s.width - 1) / s.width; isSmall[T](n, n) {
 		for i := range stripes {
 			s.stripe(i)
@@ -178,6 +181,7 @@ type symmetric[T Float] struct {
 	a      []T
 	lda    int
 	x, acc []T
+	ahead  int // elements from a strip to the next one, which is fetched meanwhile; or 0
 
 	done []atomic.Int64 // by stripe: the rows before this one have its columns' steps; nil without spread
 }
@@ -189,7 +193,7 @@ const groupRows = 64
 // stripeWidth is the columns of a stripe: few enough that the second stripe, which goes on behind
 // the first, begins soon, and that cores end at one time.
 func stripeWidth[T Float](n int) int {
-	return min(max(roundUp(n/8, groupRows), groupRows), 2048/int(unsafe.Sizeof(T(0))))
+	return min(max(roundUp(n/8, groupRows), groupRows), 4096/int(unsafe.Sizeof(T(0))))
 }
 
 // spread does the stripes on all cores. A stripe follows the one before it by a group at least.
@@ -235,7 +239,7 @@ func (s *symmetric[T]) rows(i, k, left, right int) {
 func (s *symmetric[T]) strip(i, k, j, l int) {
 	if full := (l - j) &^ (lineBytes/int(unsafe.Sizeof(T(0))) - 1); hasVectors && k-i == crossRows && full > 0 {
 		crossNative(full, unsafe.Pointer(&s.a[i*s.lda+j]), s.lda, unsafe.Pointer(&s.x[j]), unsafe.Pointer(&s.acc[i]),
-			unsafe.Pointer(&s.x[i]), unsafe.Pointer(&s.acc[j]), isFloat64[T]())
+			unsafe.Pointer(&s.x[i]), unsafe.Pointer(&s.acc[j]), s.ahead, isFloat64[T]())
 		j += full
 	}
 	if j < l {

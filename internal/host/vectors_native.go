@@ -16,7 +16,7 @@ func addColumnNative(m, k int, a unsafe.Pointer, lda, step int, x unsafe.Pointer
 	double bool)
 
 //go:noescape
-func crossNative(k int, a unsafe.Pointer, lda int, x, acc, u, y unsafe.Pointer, double bool)
+func crossNative(k int, a unsafe.Pointer, lda int, x, acc, u, y unsafe.Pointer, ahead int, double bool)
 
 //go:noescape
 func outerNative(m, n, dn int, alpha float64, x, y unsafe.Pointer, dy int, a unsafe.Pointer, da int,

@@ -17,7 +17,7 @@ func addColumnNative(int, int, unsafe.Pointer, int, int, unsafe.Pointer, int, un
 	panic(noVectors)
 }
 
-func crossNative(int, unsafe.Pointer, int, unsafe.Pointer, unsafe.Pointer, unsafe.Pointer, unsafe.Pointer, bool) {
+func crossNative(int, unsafe.Pointer, int, unsafe.Pointer, unsafe.Pointer, unsafe.Pointer, unsafe.Pointer, int, bool) {
 	panic(noVectors)
 }
 

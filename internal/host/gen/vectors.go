@@ -53,7 +53,7 @@ var everywhere = []variant{avx2, neon}
 var vectorFunctions = []vectorFunction{
 	{"addRow", "k", 49, false, both, everywhere},
 	{"addColumn", "m", 73, false, both, everywhere},
-	{"cross", "k", 57, false, both, everywhere},
+	{"cross", "k", 65, false, both, everywhere},
 	{"outer", "m", 89, false, both, everywhere},
 	{"substitute", "n", 50, false, both, everywhere},
 	{"accumulate", "upper", 65, false, both, everywhere},

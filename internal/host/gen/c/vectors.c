@@ -243,11 +243,14 @@ ENTRY addColumn(addColumn_args *c) {
 
 /* cross is columns16 with the chains acc, and for the same rows rows8 with u and y, so that each
  * element is read once. The second eight rows follow the first by a line: both chains go on at a
- * time, and no more than eight lines are needed at once. */
-typedef struct { i64 k; const T *a; i64 lda; const T *x; T *acc; const T *u; T *y; } cross_args;
+ * time, and no more than eight lines are needed at once. Unless ahead is 0, lines that many elements
+ * behind are fetched: no processor foresees which are next in so many rows that are short. */
+typedef struct { i64 k; const T *a; i64 lda; const T *x; T *acc; const T *u; T *y; i64 ahead; } cross_args;
 
-INLINE void crossRows(const cross_args *c, vec *s, int first, i64 j) {
+INLINE void crossRows(const cross_args *c, vec *s, int first, i64 j, int newLine) {
   vec t = LOAD(LANES, c->y + j);
+  if (newLine && c->ahead)
+    UNROLL for (int i = 0; i < 8; i++) __builtin_prefetch(c->a + c->ahead + (first + i) * c->lda + j, 0, 2);
   UNROLL for (int g = first; g < first + 8; g += LANES) {
     vec r[LANES];
     const T *rows = c->a + g * c->lda + j, *high = rows + 4 * c->lda;
@@ -267,13 +270,13 @@ ENTRY cross(cross_args *args) {
   cross_args copy = *args, *c = &copy; /* which nothing that is stored changes */
   vec s[16 / LANES];
   UNROLL for (int g = 0; g < 16 / LANES; g++) s[g] = LOAD(LANES, c->acc + g * LANES);
-  UNROLL for (int q = 0; q < LINE; q += LANES) crossRows(c, s, 0, q);
+  UNROLL for (int q = 0; q < LINE; q += LANES) crossRows(c, s, 0, q, q == 0);
   for (i64 j = LINE; j < c->k; j += LINE)
     UNROLL for (int q = 0; q < LINE; q += LANES) {
-      crossRows(c, s, 0, j + q);
-      crossRows(c, s, 8, j + q - LINE);
+      crossRows(c, s, 0, j + q, q == 0);
+      crossRows(c, s, 8, j + q - LINE, q == 0);
     }
-  UNROLL for (int q = 0; q < LINE; q += LANES) crossRows(c, s, 8, c->k - LINE + q);
+  UNROLL for (int q = 0; q < LINE; q += LANES) crossRows(c, s, 8, c->k - LINE + q, q == 0);
   UNROLL for (int g = 0; g < 16 / LANES; g++) STORE(LANES, c->acc + g * LANES, s[g]);
 }
 
