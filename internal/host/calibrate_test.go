@@ -31,7 +31,7 @@ func TestCalibrate(t *testing.T) {
 	for _, c := range []crossing{
 		{"FewTiles", FewTiles, []int{16, 32, 40, 48, 56, 64, 80}, fewTilesWays},
 		{"SerialWork", SerialWork, []int{1 << 18, 1 << 19, 1 << 20, 1 << 21, 1 << 22, 1 << 24}, serialWorkWays},
-		{"serialBytes", serialBytes, []int{64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20}, serialBytesWays},
+		{"SerialBytes", SerialBytes, []int{64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20}, serialBytesWays},
 		{"slimSteps", slimSteps, []int{96, 128, 192, 256, 384, 512}, slimStepsWays},
 		{"slimPart", slimPart, []int{1 << 12, 1 << 13, 1 << 14, 1 << 15, 1 << 16}, slimPartWays},
 		{"stripElements", stripElements, []int{1 << 13, 1 << 14, 1 << 15, 1 << 16, 1 << 17}, stripWays},

@@ -12,7 +12,7 @@ const bandBytes = 128 << 10
 
 // isSmall tells whether one goroutine is best for a matrix.
 func isSmall[T element.Element](rows, cols int) bool {
-	return rows*cols <= serialBytes/int(unsafe.Sizeof(T(0))) // a division would be felt in small calls
+	return rows*cols <= SerialBytes/int(unsafe.Sizeof(T(0))) // a division would be felt in small calls
 }
 
 // bands calls f(lo, hi) for consecutive ranges of rows that make up 0 ... rows, over the cores

@@ -15,8 +15,8 @@ const (
 	// goroutine: to wake up others takes microseconds.
 	SerialWork = 112 * 112 * 112
 
-	// serialBytes is the bytes up to which one goroutine moves a matrix, or computes a vector.
-	serialBytes = 256 << 10
+	// SerialBytes is the bytes up to which one goroutine moves a matrix, or computes a vector.
+	SerialBytes = 256 << 10
 
 	// fetchBytes is the bytes of a symmetric matrix beyond which no core's cache keeps it.
 	fetchBytes = 8 << 20

@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/tandem-gpu/tandem/internal/host"
+	"github.com/tandem-gpu/tandem/internal/parallel"
 )
 
 // The columns of a panel, and the rows of a chain over rows: parts of the definition.
@@ -160,18 +161,29 @@ const smallNorm = 0x1p-900
 // sumRows makes z the products of the rows of a, of as many columns as x has elements, with x:
 // chains over pieces of PieceRows elements from +0, added in order.
 func sumRows[T host.Float](rows int, a []T, lda int, x, z []T) {
-	n := min(len(x), PieceRows)
 	clear(z)
-	host.AddColumns(a, lda, x[:n], z)
-	if n == len(x) {
+	if len(x) <= PieceRows {
+		host.AddColumns(a, lda, x, z)
 		return
 	}
-	var more [Panel]T
-	for i := n; i < len(x); i += PieceRows {
-		n = min(len(x)-i, PieceRows)
-		clear(more[:rows])
-		host.AddColumns(a[i:], lda, x[i:i+n], more[:rows])
-		host.Axpy(1, more[:rows], z)
+	n := (len(x) + PieceRows - 1) / PieceRows
+	memory, sums := host.Take[T](n * rows)
+	defer memory.Give()
+	clear(sums)
+	piece := func(k int) {
+		lo, hi := k*PieceRows, min(k*PieceRows+PieceRows, len(x))
+		host.AddColumns(a[lo:], lda, x[lo:hi], sums[k*rows:][:rows])
+	}
+	if rows*len(x)*int(unsafe.Sizeof(T(0))) > host.SerialBytes {
+		parallel.Do(n, piece)
+	} else {
+		for k := range n {
+			piece(k)
+		}
+	}
+	copy(z, sums)
+	for k := 1; k < n; k++ {
+		host.Axpy(1, sums[k*rows:][:rows], z)
 	}
 }
 
