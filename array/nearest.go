@@ -20,7 +20,8 @@ type Metric int
 
 const (
 	// SquaredEuclidean is max(fma(-2, q·p, q·q + p·p), 0). That of a vector to itself is 0. Where
-	// q·q + p·p is beyond the type it is +Inf.
+	// q·q + p·p is beyond the type it is +Inf. Its error is that of q·q + p·p: of vectors that are
+	// far from 0 and near each other subtract the mean first.
 	SquaredEuclidean = Metric(sorting.SquaredEuclidean)
 	// InnerProduct is 0 - q·p, so that the largest product is the nearest.
 	InnerProduct = Metric(sorting.InnerProduct)

@@ -64,7 +64,8 @@ func checkInput[T any, A Arg[T]](op, name string, c *Array[T], x A) error {
 // LogSumExp makes c m + log(Sum(exp(a - m))), where m is the Max, or 0 where that is not finite:
 // over all of a where c is 1x1, over the rows where it is 1xN, over the columns where it is Mx1. So
 // it is +Inf where an element is, and -Inf where all are; where there are none it is ErrShape. Each
-// step is rounded. c shares no elements with a.
+// step is rounded: next to 0 the error is some units in the last place of 1, not of the result. c
+// shares no elements with a.
 func LogSumExp[T Float](c, a *Array[T]) error {
 	if err := checkSome("LogSumExp", c, a); err != nil {
 		return err
@@ -116,7 +117,9 @@ func softmaxEach[T Float](c, a *Array[T]) error {
 
 // LayerNorm makes each row of c ((a - Mean)·(1/sqrt(Var + eps)))·gain + bias, with the Mean and the
 // Var of the row, of which there are as many as elements. Each step is rounded. gain and bias are
-// rows, columns or numbers, as for Mul and Add. c may be a, and shares no elements with them.
+// rows, columns or numbers, as for Mul and Add. c may be a, and shares no elements with them. Of
+// float32 the Var of numbers from near 1e19 on is infinite, of float64 from 1e154: then 0 stands
+// for the product with 1/sqrt(Var + eps), or NaN where a - Mean is infinite, too.
 func LayerNorm[T Float, G, B Arg[T]](c, a *Array[T], gain G, bias B, eps T) error {
 	return normalized("LayerNorm", c, a, func(mean *Array[T]) error {
 		err := cmp.Or(checkInput("LayerNorm", "gain", c, gain), checkInput("LayerNorm", "bias", c, bias))
@@ -138,7 +141,8 @@ func LayerNorm[T Float, G, B Arg[T]](c, a *Array[T], gain G, bias B, eps T) erro
 
 // RMSNorm makes each row of c (a·(1/sqrt(m + eps)))·gain, where m is the exact sum of the squares
 // of the row over their number, rounded once; each other step is rounded. gain is a row, a column
-// or a number, as for Mul. c may be a, and shares no elements with it.
+// or a number, as for Mul. c may be a, and shares no elements with it. Where squares are beyond T,
+// from near 1e19 of float32 and 1e154 of float64 on, 0 stands for the product with 1/sqrt(m + eps).
 func RMSNorm[T Float, G Arg[T]](c, a *Array[T], gain G, eps T) error {
 	return normalized("RMSNorm", c, a, func(scale *Array[T]) error {
 		if err := checkInput("RMSNorm", "gain", c, gain); err != nil {

@@ -120,7 +120,7 @@ func (f *SVD[T]) Solve(b Matrix[T], relative T) (Matrix[T], error) {
 	if rank == 0 || b.Cols == 0 {
 		return x, nil
 	}
-	host.GemmTrans(true, false, rank, b.Cols, b.Rows, 1, f.u.Data, f.u.Stride, b.Data, b.Stride, 0, y.Data, y.Stride)
+	multiplyColumns(f.u, b, y)
 	for i := range rank {
 		row := y.Row(i)
 		for j := range row {
@@ -129,4 +129,16 @@ func (f *SVD[T]) Solve(b Matrix[T], relative T) (Matrix[T], error) {
 	}
 	host.GemmTrans(true, false, x.Rows, x.Cols, rank, 1, f.vt.Data, f.vt.Stride, y.Data, y.Stride, 0, x.Data, x.Stride)
 	return finite(x, b, f.u)
+}
+
+// multiplyColumns makes c the product of the first columns of a, transposed, and b: sums over rows
+// as QR has them, as the errors of one chain over many rows add up.
+func multiplyColumns[T Float](a, b, c Matrix[T]) {
+	beta := T(0)
+	for i := 0; i < b.Rows; i += solve.PieceRows {
+		k := min(solve.PieceRows, b.Rows-i)
+		host.GemmTrans(true, false, c.Rows, c.Cols, k, 1, a.Data[i*a.Stride:], a.Stride, b.Data[i*b.Stride:], b.Stride,
+			beta, c.Data, c.Stride)
+		beta = 1
+	}
 }
