@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/tandem-gpu/tandem/backend/backendtest"
@@ -25,18 +26,29 @@ func eachBackend(t *testing.T, f func(t *testing.T, s *linalg.Session)) {
 			case name == "cudasim" && racetest.Enabled:
 				t.Skip("minutes of simulation under the race detector")
 			}
-			s, err := linalg.Open(spec)
+			s, err := open(spec)
 			if err != nil {
 				backendtest.Require(t, spec, err)
 				return
 			}
 			f(t, s)
-			if err := s.Close(); err != nil {
-				t.Error(err)
+			if spec != "opencl" {
+				try(t, s.Close())
 			}
 		})
 	}
 }
+
+// open opens a session. OpenCL, whose compiler takes long, has one for all tests: a kernel is
+// compiled once.
+func open(spec string) (*linalg.Session, error) {
+	if spec == "opencl" {
+		return openCL()
+	}
+	return linalg.Open(spec)
+}
+
+var openCL = sync.OnceValues(func() (*linalg.Session, error) { return linalg.Open("opencl") })
 
 // bitsOf is the bits of an element, those of a NaN made the same.
 func bitsOf[T any](x T) uint64 {

@@ -253,12 +253,20 @@ func runPTX(t *testing.T, k *simKernel) []error {
 	return runPTXOf[int32](t, k)
 }
 
-// simShapes are m, n, k: off every tile and on every tile, a single element, less than a tile, and
-// longer than one group's part.
-func simShapes() [][3]int {
-	s := [][3]int{{33, 65, 17}, {128, 128, 16}}
+// simShapes are m, n, k: off every tile, on every tile, a single element, less than a tile, some
+// tiles one after the other and a part of one, and in each direction a tile that is whole and a
+// part of one. A simulated group takes as long for a part of a tile as for all of it, so what has
+// tiles gets shapes that are made for them.
+func simShapes(t *testing.T, k *simKernel) [][3]int {
+	bm, bn, bk := 64, 64, 8
+	if k.src.Macros["KU"] != "" {
+		bm, bn, bk = number(t, k, "BM"), number(t, k, "BN"), number(t, k, "BK")
+	}
+	two := func(tile int) int { return max(tile, min(2*tile, 128)) }
+	s := [][3]int{{33, 65, 17}, {two(bm), two(bn), 2 * bk}}
 	if !testing.Short() {
-		s = append(s, [3]int{1, 1, 1}, [3]int{5, 7, 23}, [3]int{40, 24, 130}, [3]int{130, 70, 40})
+		s = append(s, [3]int{1, 1, 1}, [3]int{5, 7, 23}, [3]int{40, 24, min(4*bk+2, 130)},
+			[3]int{bm + 2, min(bn+6, 70), 2*bk + 4})
 	}
 	return s
 }
@@ -273,12 +281,7 @@ var simLayouts = [][3]layout{
 
 func runPTXOf[T element.Element](t *testing.T, k *simKernel) (failures []error) {
 	rng := rand.New(rand.NewPCG(11, 12))
-	shapes := simShapes()
-	if k.src.Name == "matmul_thin" {
-		// a tile is whole, and one follows that is whole
-		shapes = append(shapes, [3]int{number(t, k, "BM") + 2, 20, 2*number(t, k, "BK") + 4})
-	}
-	for i, shape := range shapes {
+	for i, shape := range simShapes(t, k) {
 		for j, l := range simLayouts {
 			kind, one := (i+j)%kinds, (i+j/2)%2 == 1 // each shape with one group and with a whole grid
 			if err := runPTXShape[T](t, k, shape, l, kind, one, rng); err != nil {
@@ -372,7 +375,7 @@ func runPTXShape[T element.Element](t *testing.T, k *simKernel, shape [3]int, l 
 // bytesReference is the product of words of four bytes by the definition, as numbers of T.
 func bytesReference[T element.Element](src *backend.Source, a, b array[T], beta T, c array[T]) array[T] {
 	c.data = slices.Clone(c.data)
-	out := c.from()
+	out, unsigned := c.from(), src.Macros["BYTES"] == "2"
 	for i := range c.rows {
 		for j := range c.cols {
 			acc := int32(beta * out[i*c.stride+j])
@@ -380,7 +383,7 @@ func bytesReference[T element.Element](src *backend.Source, a, b array[T], beta 
 				x, y := int32(a.from()[i*a.stride+p]), int32(b.from()[p*b.stride+j])
 				for s := 0; s < 32; s += 8 {
 					left := int32(int8(x >> s))
-					if src.Macros["BYTES"] == "2" {
+					if unsigned {
 						left = int32(uint8(x >> s))
 					}
 					acc += left * int32(int8(y>>s))

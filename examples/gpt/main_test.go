@@ -69,7 +69,7 @@ func TestUsual(t *testing.T) {
 	if testing.Short() {
 		t.Skip("50 steps of 1024 positions; left out by -short")
 	}
-	for _, spec := range []string{"cpu", "opencl", "cpu+opencl"} {
+	for _, spec := range []string{"cpu", "cpu+opencl"} { // where OpenCL has half of each batch
 		t.Run(spec, func(t *testing.T) {
 			if strings.Contains(spec, "opencl") {
 				_, err := backend.Open("opencl")
