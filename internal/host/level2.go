@@ -156,7 +156,7 @@ func Symv[T Float](lower bool, n int, alpha T, a []T, lda int, x []T, beta T, y 
 	}
 	acc, memory := startChains(beta, y)
 	s := symmetric[T]{lower: lower, n: n, width: stripeWidth[T](n), a: a, lda: lda, x: x, acc: acc}
-	if n*n*int(unsafe.Sizeof(T(0))) > fetchBytes {
+	if n*n > fetchElements {
 		s.ahead = crossRows * lda
 	}
 	if stripes := (n + s.width - 1) / s.width; isSmall[T](n, n) {

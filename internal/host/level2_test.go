@@ -60,7 +60,7 @@ func testLevel2[T Float](t *testing.T) {
 		alpha, beta := []T{1, -1.5, 0}[rng.IntN(3)], []T{0, 1, 2.5}[rng.IntN(3)]
 		testGemv(t, rng, in, size.m, size.n, i%3, alpha, beta)
 		testGer(t, rng, in, size.m, size.n, i%3, alpha)
-		n := min(max(size.m, size.n), 1100) // beyond what is fetched ahead
+		n := min(max(size.m, size.n), 1100) // so that strips are fetched ahead
 		for _, lower := range []bool{true, false} {
 			testSymv(t, rng, in, lower, n, i%3, alpha, beta)
 			for kind := range 4 {

@@ -18,8 +18,8 @@ const (
 	// SerialBytes is the bytes up to which one goroutine moves a matrix, or computes a vector.
 	SerialBytes = 256 << 10
 
-	// fetchBytes is the bytes of a symmetric matrix beyond which no core's cache keeps it.
-	fetchBytes = 8 << 20
+	// fetchElements is the elements of a symmetric matrix beyond which no core's cache keeps it.
+	fetchElements = 1 << 20
 
 	// narrowSteps is the steps from which on a product of few columns is computed transposed: with
 	// fewer, transposing takes longer than it saves.
