@@ -34,11 +34,9 @@ type remote[T Float] struct {
 
 // roomFor is the elements that there are beside a matrix of m by n.
 func roomFor(m, n int) int {
-	return solve.Panel*(2*(m+solve.Panel)+2*m+n*pieces(m)+n) + pieces(m)
+	pieces := solve.Pieces(m)
+	return solve.Panel*(2*(m+solve.Panel)+2*m+n*pieces+n) + pieces
 }
-
-// pieces is the chains that a sum over m rows has.
-func pieces(m int) int { return (m + solve.PieceRows - 1) / solve.PieceRows }
 
 // onRemote is the Remote of a solver.
 func onRemote[T Float](ctx context.Context, s *Session, advance func(float64), m, n int,
@@ -101,10 +99,11 @@ func (r *remote[T]) reserve(m, n int) (buffers []*backend.Buffer, err error) {
 		return room.slice(0, 1, at-elements, at)
 	}
 	const panel = solve.Panel
+	pieces := solve.Pieces(m)
 	r.blocks = [2]array{take((m + panel) * panel), take((m + panel) * panel)}
 	r.vt, r.panel, r.y = take(m*panel), take(m*panel), take(n*panel)
-	r.x, r.ones = take(n*panel*pieces(m)), take(pieces(m))
-	ones := slices.Repeat([]T{1}, pieces(m))
+	r.x, r.ones = take(n*panel*pieces), take(pieces)
+	ones := slices.Repeat([]T{1}, pieces)
 	return buffers, r.ones.copyBytesFrom(r.ctx, part(1, len(ones), ones, len(ones)).byRows())
 }
 
@@ -190,7 +189,7 @@ func (r *remote[T]) cross(c *array) error {
 			return err
 		}
 	}
-	more := pieces(c.rows) - 1
+	more := solve.Pieces(c.rows) - 1
 	if more == 0 {
 		return nil
 	}

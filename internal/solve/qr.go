@@ -15,6 +15,9 @@ const (
 	PieceRows = 1 << 9
 )
 
+// Pieces is the chains that a sum over m rows has.
+func Pieces(m int) int { return (m + PieceRows - 1) / PieceRows }
+
 // QR factors A = Q*R for A of m by n by Householder's method: R is left in and above the diagonal,
 // and the vectors of Q's reflectors I - tau*v*vᵀ, which begin with a 1 that is not stored, below
 // it. There are min(m, n) of them, and Q is their product. docs/contract.md has the definition.
@@ -166,7 +169,7 @@ func sumRows[T host.Float](rows int, a []T, lda int, x, z []T) {
 		host.AddColumns(a, lda, x, z)
 		return
 	}
-	n := (len(x) + PieceRows - 1) / PieceRows
+	n := Pieces(len(x))
 	memory, sums := host.Take[T](n * rows)
 	defer memory.Give()
 	clear(sums)
