@@ -52,6 +52,10 @@ func onRemote[T Float](ctx context.Context, s *Session, advance func(float64), m
 			return err
 		}
 		defer func() { err = s.leave(r.copies, nil, false, err) }()
+		ones := slices.Repeat([]T{1}, r.ones.cols)
+		if err := r.ones.copyBytesFrom(ctx, part(1, len(ones), ones, len(ones)).byRows()); err != nil {
+			return err
+		}
 		return f(r)
 	})
 }
@@ -103,8 +107,7 @@ func (r *remote[T]) reserve(m, n int) (buffers []*backend.Buffer, err error) {
 	r.blocks = [2]array{take((m + panel) * panel), take((m + panel) * panel)}
 	r.vt, r.panel, r.y = take(m*panel), take(m*panel), take(n*panel)
 	r.x, r.ones = take(n*panel*pieces), take(pieces)
-	ones := slices.Repeat([]T{1}, pieces)
-	return buffers, r.ones.copyBytesFrom(r.ctx, part(1, len(ones), ones, len(ones)).byRows())
+	return buffers, nil
 }
 
 // packed is rows by cols elements from a's first on.

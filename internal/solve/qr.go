@@ -403,17 +403,17 @@ func (r *reflector[T]) give() { r.memory.Give() }
 
 // cross makes x, of w by n, Vᵀ*C: chains over pieces of PieceRows rows from +0, added in order.
 func (r *reflector[T]) cross(n int, c []T, ldc int, x []T) error {
+	err := r.crossPiece(0, min(PieceRows, r.m), n, c, ldc, x)
+	if err != nil || r.m <= PieceRows {
+		return err
+	}
 	memory, y := host.Take[T](r.w * n)
 	defer memory.Give()
-	to := x
-	for i := 0; i < r.m; i += PieceRows {
-		if err := r.crossPiece(i, min(PieceRows, r.m-i), n, c[i*ldc:], ldc, to); err != nil {
+	for i := PieceRows; i < r.m; i += PieceRows {
+		if err := r.crossPiece(i, min(PieceRows, r.m-i), n, c[i*ldc:], ldc, y); err != nil {
 			return err
 		}
-		if i > 0 {
-			host.Axpy(1, y, x)
-		}
-		to = y
+		host.Axpy(1, y, x)
 	}
 	return nil
 }
