@@ -12,6 +12,7 @@ import (
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/bench/internal/measure"
 	"github.com/tandem-gpu/tandem/element"
+	"github.com/tandem-gpu/tandem/internal/clock"
 	"github.com/tandem-gpu/tandem/internal/inside"
 	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/linalg"
@@ -326,13 +327,13 @@ func newSession[T linalg.Element](r *runner, t *task, p *measure.Product[T], nam
 
 // elapsed is the time that calls take.
 func elapsed(calls ...func() error) (time.Duration, error) {
-	start := time.Now()
+	start := clock.Now()
 	for _, call := range calls {
 		if err := call(); err != nil {
 			return 0, err
 		}
 	}
-	return time.Since(start), nil
+	return clock.Now() - start, nil
 }
 
 // each adds up the times of single runs.

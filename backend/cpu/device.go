@@ -8,6 +8,7 @@ import (
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/backend/driverkit"
+	"github.com/tandem-gpu/tandem/internal/clock"
 	"github.com/tandem-gpu/tandem/internal/hugepage"
 )
 
@@ -98,14 +99,13 @@ func (d *device) Compile(s *backend.Source) (backend.DriverKernel, error) {
 
 func (d *device) NewQueue() (backend.DriverQueue, error) { return &queue{}, nil }
 
-// event is a time, with the monotonic clock's reading: commands are done when they have been
-// issued.
-type event time.Time
+// event is a time by package clock: commands are done when they have been issued.
+type event time.Duration
 
 func (event) Wait() error { return nil }
 
 func (e event) Since(earlier backend.DriverEvent) (int64, error) {
-	return time.Time(e).Sub(time.Time(earlier.(event))).Nanoseconds(), nil
+	return int64(e - earlier.(event)), nil
 }
 
 // queue runs each command at once, in the goroutine that issues it.
@@ -172,7 +172,7 @@ func (c *call) done() {
 func (q *queue) Record() (backend.DriverEvent, error) {
 	q.Lock()
 	defer q.Unlock()
-	return event(time.Now()), nil
+	return event(clock.Now()), nil
 }
 
 // WaitEvent has nothing to do: what an event marks is done when Record returns.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/internal/clock"
 	"github.com/tandem-gpu/tandem/internal/parallel"
 )
 
@@ -46,21 +47,21 @@ func (k *kernel) launch(g backend.Grid, c *call) error {
 	c.errs = slices.Grow(c.errs[:0], ranges)[:ranges]
 	errs := c.errs
 	clear(errs)
-	start := time.Now()
+	start := clock.Now()
 	parallel.Do(ranges, func(i int) {
 		lo := done + i*size + min(i, rest)
 		hi := lo + size
 		if i < rest {
 			hi++
 		}
-		f, start := frames.Get().(*frame), time.Now()
+		f, start := frames.Get().(*frame), clock.Now()
 		errs[i] = k.call(g, lo, hi, c, f)
 		if lo == 0 { // no group had run: these tell how long they take
-			k.measured(time.Since(start) / time.Duration(hi))
+			k.measured((clock.Now() - start) / time.Duration(hi))
 		}
 		frames.Put(f)
 	})
-	lately.add(start, time.Since(start)) // all cores are awake
+	lately.add(start, clock.Now()-start) // all cores are awake
 	return k.failure(cmp.Or(err, cmp.Or(errs...)))
 }
 
@@ -69,13 +70,13 @@ func (k *kernel) launch(g backend.Grid, c *call) error {
 // than there were.
 func (k *kernel) begin(g backend.Grid, c *call) (done int, err error) {
 	n := g.Count()
-	start := time.Now()
+	start := clock.Now()
 	alone, worth := lately.begin(start)
 	spent, left := time.Duration(0), worth
 	for size := 1; done < n && (spent < alone || left < worth); {
 		hi := min(done+size, n)
 		err = cmp.Or(err, k.call(g, done, hi, c, &c.frame))
-		spent = time.Since(start)
+		spent = clock.Now() - start
 		if done == 0 {
 			k.measured(spent)
 		}

@@ -21,8 +21,8 @@ var lately pace
 
 // begin tells how long a launch that starts now works alone, and of how much work other cores are
 // given a share then.
-func (p *pace) begin(now time.Time) (alone, worth time.Duration) {
-	if now.UnixNano()-p.end.Load() > int64(parallel.Patience) {
+func (p *pace) begin(now time.Duration) (alone, worth time.Duration) {
+	if int64(now)-p.end.Load() > int64(parallel.Patience) {
 		p.worked.Store(0)
 	}
 	if p.worked.Load() > 10*int64(soon) {
@@ -32,7 +32,7 @@ func (p *pace) begin(now time.Time) (alone, worth time.Duration) {
 }
 
 // add adds a launch.
-func (p *pace) add(start time.Time, worked time.Duration) {
+func (p *pace) add(start, worked time.Duration) {
 	p.worked.Add(int64(worked))
-	p.end.Store(start.Add(worked).UnixNano())
+	p.end.Store(int64(start + worked))
 }

@@ -6,22 +6,23 @@ import (
 	"time"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/internal/clock"
 	"github.com/tandem-gpu/tandem/internal/parallel"
 )
 
 // Cores are woken sooner where launches have come one after the other, and as before after a pause.
 func TestPace(t *testing.T) {
 	var p pace
-	now := time.Now()
+	now := clock.Now()
 	for i := range 12 {
 		alone, _ := p.begin(now)
 		if early := i == 11; early != (alone < soon) {
 			t.Errorf("launch %d works alone for %v", i, alone)
 		}
 		p.add(now, soon)
-		now = now.Add(soon + parallel.Patience)
+		now += soon + parallel.Patience
 	}
-	if alone, _ := p.begin(now.Add(1)); alone != soon {
+	if alone, _ := p.begin(now + 1); alone != soon {
 		t.Errorf("a launch after a pause works alone for %v", alone)
 	}
 }
@@ -32,7 +33,7 @@ func TestPaceOfSharedLaunch(t *testing.T) {
 	var last atomic.Int64
 	k := compile(t, d, none, func(backend.Grid, int, int, []backend.Arg) error {
 		time.Sleep(soon)
-		last.Store(time.Now().UnixNano())
+		last.Store(int64(clock.Now()))
 		return nil
 	})
 	for range 2 { // the second one knows that a group takes long

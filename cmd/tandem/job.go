@@ -9,6 +9,7 @@ import (
 	"github.com/tandem-gpu/tandem/cmd/tandem/internal/operation"
 	"github.com/tandem-gpu/tandem/cmd/tandem/internal/screen"
 	"github.com/tandem-gpu/tandem/cmd/tandem/internal/wait"
+	"github.com/tandem-gpu/tandem/internal/clock"
 	"github.com/tandem-gpu/tandem/internal/npy"
 	"github.com/tandem-gpu/tandem/linalg"
 	npyfiles "github.com/tandem-gpu/tandem/linalg/files"
@@ -86,7 +87,7 @@ func (a *app) inMemory(ctx context.Context, j job, outs files.Outputs, bar *scre
 			return err
 		}
 		bar.Begin("computing on " + s.Info().Name)
-		start := time.Now()
+		start := clock.Now()
 		results, err = p.Compute(linalg.WithProgress(ctx, bar.At), s)
 		rec.setTime(start, p.Flops, p.Bytes)
 		rec.setDevices(s)
@@ -122,7 +123,7 @@ func (a *app) inParts(ctx context.Context, j job, out *files.Output, bar *screen
 	}
 	err = a.onDevice(ctx, bar, func(s *linalg.Session) error {
 		bar.Begin("computing from files on " + s.Info().Name)
-		start := time.Now()
+		start := clock.Now()
 		o := npyfiles.Options{Memory: limit, Fortran: out.Fortran}
 		err := p.InParts(linalg.WithProgress(ctx, bar.At), s, out, o)
 		rec.setTime(start, p.Flops, p.Bytes)

@@ -13,6 +13,7 @@ import (
 	"github.com/tandem-gpu/tandem/cmd/tandem/internal/usage"
 	"github.com/tandem-gpu/tandem/cmd/tandem/internal/wait"
 	"github.com/tandem-gpu/tandem/conformance"
+	"github.com/tandem-gpu/tandem/internal/clock"
 	"github.com/tandem-gpu/tandem/internal/npy"
 	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/linalg"
@@ -164,7 +165,7 @@ func multiplyMPI[T linalg.Element](ctx context.Context, s *linalg.Session, g *cl
 		return err
 	}
 	bar.Begin("computing")
-	start := time.Now()
+	start := clock.Now()
 	p, err := wait.For(ctx, wait.Grace, func() (*cluster.Matrix[T], error) {
 		return cluster.MatMul(linalg.WithProgress(ctx, bar.At), s, x, y)
 	})

@@ -9,6 +9,7 @@ import (
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/cmd/tandem/internal/files"
 	"github.com/tandem-gpu/tandem/cmd/tandem/internal/screen"
+	"github.com/tandem-gpu/tandem/internal/clock"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -107,8 +108,8 @@ func (r *record) putAll(ctx context.Context, outs files.Outputs, bar *screen.Pro
 }
 
 // setTime notes the time since start, and the rate of flops, or where these are 0 of bytes.
-func (r *record) setTime(start time.Time, flops, bytes float64) {
-	took := time.Since(start)
+func (r *record) setTime(start time.Duration, flops, bytes float64) {
+	took := clock.Now() - start
 	r.CallSeconds = took.Seconds()
 	if flops > 0 {
 		r.GFlops = flops / float64(max(took.Nanoseconds(), 1))

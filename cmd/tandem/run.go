@@ -12,6 +12,7 @@ import (
 	"github.com/tandem-gpu/tandem/cmd/tandem/internal/files"
 	"github.com/tandem-gpu/tandem/cmd/tandem/internal/screen"
 	"github.com/tandem-gpu/tandem/cmd/tandem/internal/userkernel"
+	"github.com/tandem-gpu/tandem/internal/clock"
 	"github.com/tandem-gpu/tandem/internal/npy"
 	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/linalg"
@@ -171,7 +172,7 @@ func (a *app) runKernel(ctx context.Context, command string, job *userkernel.Job
 			}
 			defer k.Close()
 			bar.Begin("running " + k.Name + " on " + rec.Device.Name)
-			call := time.Now()
+			call := clock.Now()
 			list, took, err := k.Run(ctx)
 			results = list
 			rec.setTime(call, 0, 0)

@@ -52,7 +52,11 @@ var rules = []rule{
 	{pkg: "backend/driverkit/dl/dltest", may: []string{"backend/driverkit/dl"}},
 	{pkg: "internal/tiles"},
 	{pkg: "internal/hugepage", mods: []string{"golang.org/x/sys/unix"}},
-	{pkg: "internal/parallel", mods: []string{"golang.org/x/sys/unix"}}, // which core one is on
+	{pkg: "internal/clock", mods: []string{"golang.org/x/sys/windows"}},
+	{
+		pkg: "internal/parallel", may: []string{"internal/clock"},
+		mods: []string{"golang.org/x/sys/unix"}, // which core one is on
+	},
 	{pkg: "internal/archtest"},
 	{pkg: "scripts/..."},
 	// for generators and tests
@@ -100,8 +104,8 @@ var rules = []rule{
 	{
 		pkg: "backend/cpu/...",
 		may: []string{
-			"backend", "backend/driverkit", "backend/driverkit/dl", "internal/host", "internal/hugepage",
-			"internal/parallel",
+			"backend", "backend/driverkit", "backend/driverkit/dl", "internal/clock", "internal/host",
+			"internal/hugepage", "internal/parallel",
 		},
 		mods: []string{"golang.org/x/sys/..."},
 	},
@@ -138,7 +142,10 @@ var rules = []rule{
 		"backend", "element", "gpu", "gpu/support", "internal/host", "kernels/nativecode",
 	}},
 	{pkg: "kernels/nativecode", may: []string{"gpu/support"}}, // machine code
-	{pkg: "internal/tuning", may: []string{"backend", "element", "kernels", "internal/host"}},
+	{
+		pkg: "internal/tuning", may: []string{"backend", "element", "kernels", "internal/clock", "internal/host"},
+		mods: []string{"golang.org/x/sys/windows"}, // to lock a file
+	},
 	{pkg: "kernels/tuning", may: []string{"backend", "element", "kernels", "internal/tuning"}},
 	{pkg: "kernels/internal/ptxgen", may: []string{"backend", "internal/tuning", "internal/ptxgen"}},
 	{pkg: "kernels/internal/amdtest"}, // tests
@@ -251,7 +258,7 @@ var rules = []rule{
 		pkg: "bench/...",
 		may: []string{
 			"array", "backend", "element", "exact", "gpu", "kernels", "linalg/...", "backend/driverkit/dl",
-			"bench/internal/measure", "internal/host", "internal/inside", "internal/tuning",
+			"bench/internal/measure", "internal/clock", "internal/host", "internal/inside", "internal/tuning",
 		},
 		mods: []string{"gonum.org/v1/gonum/...", "gonum.org/v1/plot/..."},
 	},
@@ -259,7 +266,8 @@ var rules = []rule{
 		pkg: "cmd/...",
 		may: []string{
 			"array", "backend", "element", "kernels", "conformance/...", "linalg/...", "bench/...", "cluster",
-			"internal/inside", "internal/npy", "gpu/compiler", "internal/tuning", "backend/driverkit/diskcache",
+			"internal/clock", "internal/inside", "internal/npy", "gpu/compiler", "internal/tuning",
+			"backend/driverkit/diskcache",
 			"cmd/tandem/internal/...",
 		},
 		mods: []string{"github.com/spf13/cobra", "golang.org/x/term"},

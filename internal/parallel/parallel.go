@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/tandem-gpu/tandem/internal/clock"
 )
 
 // Do calls f(0) ... f(n-1) on up to GOMAXPROCS goroutines, and returns when all are done. Each core
@@ -267,9 +269,9 @@ const spinTurns = 100
 
 // Spin looks for an event until it happens, or in vain.
 func Spin(happened func() bool) bool {
-	start := time.Now()
+	start := clock.Now()
 	for turn := 0; !happened(); turn++ {
-		if time.Since(start) > Patience {
+		if clock.Now()-start > Patience {
 			return false
 		}
 		if turn >= spinTurns {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/element"
+	"github.com/tandem-gpu/tandem/internal/clock"
 	"github.com/tandem-gpu/tandem/internal/host"
 )
 
@@ -129,12 +130,12 @@ func compare(n int, device, host func() error) (p CrossingPair, err error) {
 // sample is the seconds of a run, of as many as make the figure sound.
 func sample(run func() error) (seconds float64, err error) {
 	const enough = 10 * time.Millisecond
-	start := time.Now()
+	start := clock.Now()
 	for runs := 1; ; runs++ {
 		if err := run(); err != nil {
 			return 0, err
 		}
-		if d := time.Since(start); d >= enough {
+		if d := clock.Now() - start; d >= enough {
 			return d.Seconds() / float64(runs), nil
 		}
 	}

@@ -148,7 +148,12 @@ func readLimited(name string) ([]byte, error) {
 	case info.Size() > maxFile:
 		return nil, fmt.Errorf("%s has %d bytes: too many for tuning data", name, info.Size())
 	}
-	return os.ReadFile(name)
+	var data []byte
+	err = patiently(func() (err error) {
+		data, err = os.ReadFile(name)
+		return err
+	})
+	return data, err
 }
 
 // Keep adds what was measured to the user's tuning file, and makes the process use it.
@@ -214,7 +219,7 @@ func write(name string, t *Data) (err error) {
 		err = e
 	}
 	if err == nil {
-		err = os.Rename(f.Name(), name)
+		err = patiently(func() error { return os.Rename(f.Name(), name) })
 	}
 	if err != nil {
 		os.Remove(f.Name())

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/tandem-gpu/tandem/internal/clock"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -110,9 +111,9 @@ func (c *Contender) time(runs int) (time.Duration, error) {
 	if c.Clock != nil {
 		return c.Clock(runs)
 	}
-	start := time.Now()
+	start := clock.Now()
 	err := c.Run(runs)
-	return time.Since(start), err
+	return clock.Now() - start, err
 }
 
 // MaxRuns bounds the runs of a sample on a device: a queue should not grow without bound.

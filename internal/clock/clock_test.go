@@ -1,0 +1,28 @@
+package clock
+
+import (
+	"testing"
+	"time"
+)
+
+// The clock goes in steps that are short beside a launch, never back, and as fast as time.Now.
+func TestNow(t *testing.T) {
+	begin, first := time.Now(), Now()
+	last, smallest := first, time.Hour
+	for time.Since(begin) < 40*time.Millisecond {
+		now := Now()
+		if now < last {
+			t.Fatalf("%v came after %v", now, last)
+		}
+		if now > last {
+			smallest = min(smallest, now-last)
+		}
+		last = now
+	}
+	if smallest > 5*time.Microsecond {
+		t.Errorf("the clock goes in steps of %v", smallest)
+	}
+	if by, other := last-first, time.Since(begin); by > 2*other || other > 2*by {
+		t.Errorf("%v by the clock are %v by time.Now", by, other)
+	}
+}
