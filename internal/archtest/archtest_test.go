@@ -126,7 +126,10 @@ var rules = []rule{
 		pkg: "backend/internal/cuda/capi/...",
 		may: []string{"backend", "backend/internal/cuda/capi", "backend/driverkit/dl/..."},
 	},
-	{pkg: "backend/internal/cuda/simapi", may: []string{"backend/internal/cuda/capi", "backend/cudasim/ptxsim"}},
+	{
+		pkg: "backend/internal/cuda/simapi",
+		may: []string{"backend/internal/cuda/capi", "backend/cudasim/ptxsim", "internal/clock"},
+	},
 	{pkg: "backend/cudasim", may: []string{
 		"backend", "backend/cuda", "backend/cudasim/ptxsim",
 		"backend/internal/cuda/...",

@@ -35,7 +35,7 @@ type device struct {
 	faults
 	handle  uintptr // the last that was given out
 	streams map[capi.Stream]*sync.Mutex
-	events  map[capi.Event]time.Time
+	events  map[capi.Event]time.Duration // by package clock; 0: not recorded
 	modules map[capi.Module]*ptxsim.Module
 	kernels map[capi.Function]kernel
 	host    map[uintptr]*hostMemory // page-locked memory by address
@@ -67,7 +67,7 @@ func (s *device) retain() {
 		return
 	}
 	s.dev, s.dead = ptxsim.New(s.config), capi.Success
-	s.streams, s.events = map[capi.Stream]*sync.Mutex{}, map[capi.Event]time.Time{}
+	s.streams, s.events = map[capi.Stream]*sync.Mutex{}, map[capi.Event]time.Duration{}
 	s.modules, s.kernels = map[capi.Module]*ptxsim.Module{}, map[capi.Function]kernel{}
 	s.host = map[uintptr]*hostMemory{}
 }

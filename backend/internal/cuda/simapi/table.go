@@ -9,6 +9,7 @@ import (
 
 	"github.com/tandem-gpu/tandem/backend/cudasim/ptxsim"
 	"github.com/tandem-gpu/tandem/backend/internal/cuda/capi"
+	"github.com/tandem-gpu/tandem/internal/clock"
 )
 
 // table is the CUDA driver API over s.
@@ -225,7 +226,7 @@ func (s *device) addStreams(t *capi.Table) {
 	t.EventCreate = func(e *capi.Event, _ uint32) int32 {
 		return s.in(func(*ptxsim.Device) int32 {
 			*e = capi.Event(s.newHandle())
-			s.events[*e] = time.Time{}
+			s.events[*e] = 0
 			return capi.Success
 		})
 	}
@@ -233,9 +234,9 @@ func (s *device) addStreams(t *capi.Table) {
 		return s.in(func(*ptxsim.Device) int32 { return remove(s.events, e) })
 	}
 	t.EventRecord = func(e capi.Event, stream capi.Stream) int32 {
-		var now time.Time
+		var now time.Duration
 		code := s.queued(stream, func(*ptxsim.Device) error {
-			now = time.Now()
+			now = clock.Now()
 			return nil
 		})
 		if code != capi.Success {
@@ -253,10 +254,10 @@ func (s *device) addStreams(t *capi.Table) {
 	t.EventElapsedTime = func(ms *float32, from, to capi.Event) int32 {
 		return s.in(func(*ptxsim.Device) int32 {
 			a, b := s.events[from], s.events[to]
-			if a.IsZero() || b.IsZero() {
+			if a == 0 || b == 0 {
 				return capi.InvalidHandle
 			}
-			return give(ms, float32(float64(b.Sub(a))/float64(time.Millisecond)))
+			return give(ms, float32(float64(b-a)/float64(time.Millisecond)))
 		})
 	}
 }
