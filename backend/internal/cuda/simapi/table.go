@@ -2,6 +2,7 @@ package simapi
 
 import (
 	"errors"
+	"math"
 	"os"
 	"sync"
 	"time"
@@ -70,7 +71,9 @@ func (s *device) addDevice(t *capi.Table) {
 		to[copy(to[:size-1], deviceName)] = 0
 		return capi.Success
 	}
-	t.DeviceTotalMem = func(n *uintptr, _ capi.Device) int32 { return give(n, uintptr(s.config.Memory)) }
+	t.DeviceTotalMem = func(n *uintptr, _ capi.Device) int32 {
+		return give(n, uintptr(min(s.config.Memory, math.MaxInt))) // 4 GiB are 0 on 32 bits
+	}
 	t.DeviceAttribute = func(value *int32, a int32, _ capi.Device) int32 { return give(value, s.attribute(a)) }
 	t.PrimaryCtxRetain = func(c *capi.Context, _ capi.Device) int32 {
 		s.retain()
