@@ -109,6 +109,9 @@ func TestCheckLaunch(t *testing.T) {
 		{"empty grid, bad argument", [3]int{}, Grid1(0, 64), good[:1], "takes 4 arguments"},
 		{"empty grid, bad group", [3]int{}, Grid1(0, 512), good, "at most 256"},
 	} {
+		if c.name == "largest grid" && math.MaxInt == math.MaxInt32 {
+			c.want = "too many groups"
+		}
 		err := (&Signature{Name: "scale", Params: params, Group: c.fixed}).Check(info, c.grid, c.args)
 		if c.want == "" {
 			if err != nil {
@@ -135,6 +138,9 @@ func TestCheckLaunchNoLimits(t *testing.T) {
 		Grid3(1, 1, 1, 1<<16, 1<<16, 1), Grid3(1, 1, 1, math.MaxInt, 1, 1),
 		Grid3(1, 1, 1, math.MaxInt, math.MaxInt, math.MaxInt),
 	} {
+		if math.MaxInt == math.MaxInt32 && g == Grid3(1, 1, 1, math.MaxInt, 1, 1) {
+			continue // it can be counted
+		}
 		if err := new(Signature).Check(&Info{}, g, nil); !errors.Is(err, ErrLaunch) {
 			t.Errorf("%s: %v, want ErrLaunch", g, err)
 		}

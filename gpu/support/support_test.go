@@ -46,7 +46,7 @@ func TestArg(t *testing.T) {
 		n    int
 	}{
 		{support.Arg(int8(-1)).Bits, support.Arg(int8(-1)).Size, math.MaxUint32, 4},
-		{support.Arg(-1).Bits, support.Arg(-1).Size, math.MaxUint64, 8},
+		{support.Arg(int64(-1)).Bits, support.Arg(int64(-1)).Size, math.MaxUint64, 8},
 		{support.Arg(float32(1)).Bits, support.Arg(float32(1)).Size, uint64(math.Float32bits(1)), 4},
 		{support.Arg(1.0).Bits, support.Arg(1.0).Size, math.Float64bits(1), 8},
 		{support.Bool(true).Bits, support.Bool(false).Size, 1, 4},

@@ -198,6 +198,14 @@ func TestReadBad(t *testing.T) {
 		{"0-D, longer", file(1, text("<f4", "False", "()"), data), ErrFormat, "after the 4 bytes"},
 		{"3-D", file(1, text("<f4", "False", "(1, 2, 3)"), data), ErrDims, "3 dimensions"},
 	} {
+		if math.MaxInt == math.MaxInt32 { // what is refused sooner
+			switch test.name {
+			case "huge shape":
+				test.says = "no memory holds"
+			case "overflowing shape":
+				test.says = "claims a dimension of 4294967296"
+			}
+		}
 		h, _, err := readAll(bytes.NewReader(test.file))
 		if !errors.Is(err, test.kind) || !strings.Contains(err.Error(), test.says) {
 			t.Errorf("%s: %v, %v; want %q in a %q", test.name, h, err, test.says, test.kind)
