@@ -8,8 +8,8 @@ import (
 )
 
 // errNone is why nothing loads here: purego, which calls C without cgo, does not know the system,
-// or the tag left it out. On linux/386 programs with purego crash where several threads work
-// (v0.11.3).
+// or the tag left it out. On linux/386 even kernels of the cpu device ended in a segmentation fault
+// when purego v0.11.3 was linked and several threads worked; why is not known.
 var errNone = errors.New("this program was built to load no libraries (on " + runtime.GOOS + "/" + runtime.GOARCH +
 	"; the tag tandem_nolibs, or a system without purego)")
 
