@@ -7,6 +7,8 @@ DEBIAN = ocl-icd-libopencl1 pocl-opencl-icd oclgrind clang-19
 DEBIAN += openmpi-bin mpich
 # An arm64 processor, simulated, and its loader of programs.
 DEBIAN += $(if $(filter aarch64,$(shell uname -m)),,qemu-user libc6-arm64-cross)
+# The C library of programs of 32 bits, which load libraries.
+DEBIAN += $(if $(filter x86_64,$(shell uname -m)),libc6-i386)
 # NVIDIA's assembler and run-time compiler, as wheels; neither needs a GPU.
 WHEELS = $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/tandem-test
 CUDA   = 13.5.37
@@ -225,7 +227,9 @@ v3:
 	GOAMD64=v3 $(SHORT) ./internal/host ./backend/cpu ./backend/cudasim/ptxsim ./conformance
 	GOAMD64=v3 $(SHORT) ./rmath ./rmath/f32 ./rmath/rcmplx
 	GOAMD64=v3 $(SHORT) -run '^Test(VectorDigest|Triangular|Complex(Syrk|Triangular)?|SVDByMat)$$' ./linalg/gonumblas
-	CGO_ENABLED=0 GOARCH=386 $(SHORT) ./rmath ./rmath/f32 ./rmath/rcmplx
+	CGO_ENABLED=0 GOARCH=386 $(SHORT) ./rmath ./rmath/f32 ./rmath/rcmplx ./backend ./backend/driverkit/dl \
+		./backend/internal/cuda/simapi ./gpu/support ./internal/npy ./internal/outofcore ./array/np
+	CGO_ENABLED=0 GOARCH=386 $(SHORT) -run Batches/cpu ./linalg/batched
 
 nocgo:
 	CGO_ENABLED=0 $(SHORT) -tags tandem_nolibs ./backend/driverkit/... ./backend/cpu

@@ -1,4 +1,4 @@
-//go:build !race && !tandem_nolibs && !(linux && 386 && !cgo)
+//go:build !race && !tandem_nolibs
 
 package dl
 

@@ -1,4 +1,4 @@
-//go:build !tandem_nolibs && !(linux && 386 && !cgo)
+//go:build !tandem_nolibs
 
 package dl
 

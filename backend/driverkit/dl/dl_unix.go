@@ -1,4 +1,4 @@
-//go:build ((linux && (!386 || cgo)) || darwin || netbsd || (freebsd && cgo)) && !tandem_nolibs
+//go:build (linux || darwin || netbsd || (freebsd && cgo)) && !tandem_nolibs
 
 package dl
 

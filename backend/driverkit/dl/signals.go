@@ -9,22 +9,8 @@ import (
 const (
 	signals       = 31
 	profiling     = 27  // SIGPROF, which Go itself takes and gives back with each profile
-	sigactionSize = 256 // more than any system's struct sigaction has
+	sigactionSize = 256 // more than the struct of any system has
 )
-
-// libcNames is the C library, by the names that systems give it.
-var libcNames = []string{"libc.so.6", "/usr/lib/libSystem.B.dylib", "libc.so.7", "libc.so"}
-
-// sigaction is the address of the function, 0 on a system without.
-var sigaction = sync.OnceValue(func() uintptr {
-	for _, name := range libcNames {
-		if h, err := open(name, false); err == nil {
-			address, _ := symbol(h, "sigaction")
-			return address
-		}
-	}
-	return 0
-})
 
 // actions is what happens on each signal, as it was before the first of those that are inside now.
 var actions struct {
@@ -39,7 +25,7 @@ var actions struct {
 // these and not in a panic.
 func KeepSignals(guests ...int) (restore func()) {
 	f, a := sigaction(), &actions
-	if f == 0 {
+	if f == nil {
 		return func() {}
 	}
 	each := func(call func(signal int, action uintptr)) {
@@ -52,7 +38,7 @@ func KeepSignals(guests ...int) (restore func()) {
 	a.Lock()
 	defer a.Unlock()
 	if a.inside++; a.inside == 1 {
-		each(func(signal int, action uintptr) { Call(f, uintptr(signal), 0, action) })
+		each(func(signal int, action uintptr) { f(signal, 0, action) })
 	}
 	return func() {
 		a.Lock()
@@ -60,9 +46,9 @@ func KeepSignals(guests ...int) (restore func()) {
 		a.inside--
 		each(func(signal int, action uintptr) {
 			if slices.Contains(guests, signal) {
-				Call(f, uintptr(signal), 0, action) // which those who are inside keep
+				f(signal, 0, action) // which those who are inside keep
 			} else {
-				Call(f, uintptr(signal), action, 0)
+				f(signal, action, 0)
 			}
 		})
 	}
