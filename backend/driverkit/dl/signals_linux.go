@@ -1,3 +1,5 @@
+//go:build !tandem_nolibs
+
 package dl
 
 import "syscall"
