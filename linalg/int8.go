@@ -152,7 +152,7 @@ func (a *array) quads(along bool, k int) (*array, error) {
 	q := &array{s: a.s, buf: a.buf, rows: a.rows, cols: a.cols, elem: reflect.TypeFor[int32]()}
 	if along {
 		q.cols = words
-		if k%4 == 0 && a.stride%4 == 0 && a.off%4 == 0 {
+		if host.LittleEndian && k%4 == 0 && a.stride%4 == 0 && a.off%4 == 0 {
 			q.stride, q.off, q.view = a.stride/4, a.off/4, true
 			return q, nil
 		}
@@ -194,7 +194,7 @@ func quadsOf[E int8 | uint8](m Matrix[E], along bool) (Matrix[int32], *host.Scra
 	at := unsafe.Pointer(unsafe.SliceData(m.Data))
 	if along {
 		q.Cols = (m.Cols + 3) / 4
-		if m.Cols%4 == 0 && m.Stride%4 == 0 && uintptr(at)%4 == 0 {
+		if host.LittleEndian && m.Cols%4 == 0 && m.Stride%4 == 0 && uintptr(at)%4 == 0 {
 			q.Stride, q.Data = m.Stride/4, unsafe.Slice((*int32)(at), len(m.Data)/4)
 			return q, nil
 		}

@@ -2,6 +2,7 @@ package host
 
 import (
 	"crypto/subtle"
+	"encoding/binary"
 	"unsafe"
 )
 
@@ -9,6 +10,10 @@ import (
 // the kernel takes them: an int32, two int16, or four bytes. A kernel adds all products of two
 // words to an element of C; so packing, blocks and cores are those of int32. The words of a block
 // of A and of B are made first.
+
+// LittleEndian tells whether a word's first neighbour is its first byte in memory, too, so that
+// rows of bytes are rows of words as they lie.
+var LittleEndian = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
 
 // A Byte is an element of products of bytes.
 type Byte interface{ int8 | uint8 }
@@ -230,7 +235,7 @@ func wordsAlong[E Byte](kern *bytesKernel, x []E, dst []int32) {
 			dst[i] = int32(v)
 		}
 		return
-	case kern.width == 4:
+	case kern.width == 4 && LittleEndian:
 		done = len(x) / 4
 		copy(unsafe.Slice((*E)(unsafe.Pointer(&dst[0])), 4*done), x)
 	case kern.along != nil && len(x) >= 16*kern.width:
@@ -281,8 +286,7 @@ type quadMatrix[E Byte] struct {
 
 func (x quadMatrix[E]) words(kern *bytesKernel, o, lines, p, steps int, dst []int32) (ld int, along bool) {
 	if x.along {
-		bytes := unsafe.Slice((*E)(unsafe.Pointer(unsafe.SliceData(x.data))), 4*len(x.data))
-		return byteMatrix[E]{bytes, 4 * x.stride, true}.words(kern, o, lines, p, steps, dst)
+		return x.rowsOfBytes(o, lines, p, steps).words(kern, o, lines, p, steps, dst)
 	}
 	width := kern.width
 	wordBands(steps/width, lines, func(w int) {
@@ -301,6 +305,20 @@ func (x quadMatrix[E]) words(kern *bytesKernel, o, lines, p, steps int, dst []in
 		}
 	})
 	return lines, false
+}
+
+// rowsOfBytes is the same matrix, of which steps p to p+steps of lines o to o+lines are read.
+func (x quadMatrix[E]) rowsOfBytes(o, lines, p, steps int) byteMatrix[E] {
+	bytes := unsafe.Slice((*E)(unsafe.Pointer(unsafe.SliceData(x.data))), 4*len(x.data))
+	if !LittleEndian {
+		bytes = make([]E, len(bytes))
+		for i := o; i < o+lines; i++ {
+			for s := p; s < p+steps; s++ {
+				bytes[4*i*x.stride+s] = E(x.data[i*x.stride+s/4] >> (s % 4 * 8))
+			}
+		}
+	}
+	return byteMatrix[E]{bytes, 4 * x.stride, true}
 }
 
 // GemmBytesReference computes what [GemmBytes] does by the definition.
