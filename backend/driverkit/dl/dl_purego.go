@@ -1,4 +1,4 @@
-//go:build (linux || darwin || windows || netbsd || (freebsd && cgo)) && !tandem_nolibs
+//go:build ((linux && !(mips || mipsle || mips64 || mips64le || ppc64 || s390x)) || darwin || windows || netbsd || (freebsd && cgo)) && !tandem_nolibs
 
 package dl
 
