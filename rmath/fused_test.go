@@ -22,7 +22,7 @@ func TestNothingIsFused(t *testing.T) {
 		t.Skip("compiles for other processors")
 	}
 	for _, target := range [][]string{{"GOARCH=arm64"}, {"GOARCH=amd64", "GOAMD64=v3"}} {
-		cmd := exec.Command("go", "build", "-gcflags=-S", ".", "./f32", "./rcmplx")
+		cmd := exec.Command("go", "build", "-trimpath=false", "-gcflags=-S", ".", "./f32", "./rcmplx")
 		cmd.Env = append(append(os.Environ(), "CGO_ENABLED=0"), target...)
 		out, err := cmd.CombinedOutput()
 		if err != nil || len(out) < 10000 {
