@@ -44,7 +44,7 @@ TIMEOUT = 10m
 PLATFORMS = linux/amd64 linux/arm64 linux/386 windows/amd64 darwin/arm64
 BUILT     = windows/amd64 darwin/arm64
 # One of each kind where no library can be loaded without cgo: the cpu device remains.
-CPU_ONLY  = openbsd/amd64 freebsd/amd64 js/wasm wasip1/wasm
+CPU_ONLY  = openbsd/amd64 freebsd/amd64 linux/s390x js/wasm wasip1/wasm
 
 .PHONY: test long runtimes oclgrind oclgrind-products oclgrind-others intel setup check race \
 	variants arm64 assembly v3 nocgo build generate gpu-bundle release bench fmt rmath-proof rmath-measure
@@ -139,7 +139,8 @@ intel:
 	TANDEM_REQUIRE=two-opencl OCL_ICD_VENDORS=$(CURDIR)/build/vendors \
 		$(GOTEST) -count=1 -run '^TestTwoVendors$$' ./linalg
 
-# What runs machine code on the cpu device, once more on a simulated arm64 processor.
+# What runs machine code on the cpu device, once more on a simulated arm64 processor; files and the
+# golden bits on one whose words begin with their highest byte.
 # What has no part named after the cpu device runs whatever -run says: left out is what takes long
 # and finds the same on any processor.
 ELSEWHERE = Stale PTXAssembles CheckedWithoutNVRTC Reductions LongLaunchBesideCollector \
@@ -153,7 +154,10 @@ arm64:
 	$(ON_ARM64) -skip '^Test(Gemm(Slim|Thin)|ComplexProduct|TransposeStream|Square)$$' ./internal/host; \
 	$(ON_ARM64) -run '/cpu' -skip '^Test($(call one_of,$(ELSEWHERE)))$$' \
 		./kernels ./examples/gpt ./examples/kernels ./examples/scripts ./examples/seeds ./array \
-		./gpu/compiler/mistakes ./linalg/batched
+		./gpu/compiler/mistakes ./linalg/batched; \
+	export CGO_ENABLED=0 GOARCH=ppc64; \
+	$(GOTEST) -short -exec qemu-ppc64 ./internal/npy; \
+	go run -exec qemu-ppc64 ./cmd/tandem conformance --quick --backend cpu
 
 setup:
 	@command -v apt-get >/dev/null || { \
