@@ -3,6 +3,7 @@ package host
 import (
 	"crypto/subtle"
 	"encoding/binary"
+	"sync"
 	"unsafe"
 )
 
@@ -67,7 +68,8 @@ func Quads[E Byte](along bool, rows, cols int, x []E, ldx int, dst []int32) {
 	switch {
 	case rows == 0 || cols == 0:
 	case along:
-		m.words(quads, 0, rows, 0, cols, dst)
+		count := (cols + 3) / 4
+		wordBands(rows, count, func(i int) { wordsAlong(quads, x[i*ldx:][:cols], dst[i*count:][:count]) })
 	default:
 		m.words(quads, 0, cols, 0, rows, dst)
 	}
@@ -94,12 +96,15 @@ type bytesKernel struct {
 // that are stride bytes apart. unsigned says what the bytes are.
 type wordsFunc func(dst, src unsafe.Pointer, stride, n int, unsigned bool)
 
-// bytesKernels is the kernels of this processor for products of signed bytes, and of unsigned ones,
-// by signed ones, best first. The last is that of int32.
-var bytesKernels = [...][]*bytesKernel{
-	append(nativeBytes(false), &bytesKernel{microKernel: kernelsI32[0], width: 1}),
-	append(nativeBytes(true), &bytesKernel{microKernel: kernelsI32[0], width: 1}),
-}
+// bytesKernels gives the kernels of this processor for products of signed bytes, and of unsigned
+// ones, by signed ones, best first. The last is that of int32. They are looked for at the first
+// product, since the system is asked for some.
+var bytesKernels = sync.OnceValue(func() (kernels [2][]*bytesKernel) {
+	for i := range kernels {
+		kernels[i] = append(nativeBytes(i == 1), &bytesKernel{microKernel: kernelsI32[0], width: 1})
+	}
+	return kernels
+})
 
 // quads makes words of four.
 func quads() *bytesKernel {
@@ -120,28 +125,37 @@ func gemmBytes(unsigned bool, m, n, k int, a, b wordMaker, add bool, c []int32, 
 		}
 		return
 	}
-	kern := bytesKernels[0][skipBytesKernels]
+	kern := bytesKernels()[0][skipBytesKernels]
 	if unsigned {
-		kern = bytesKernels[1][skipBytesKernels]
+		kern = bytesKernels()[1][skipBytesKernels]
 	}
 	width := kern.width
-	rows, cols, steps := equal(m, wordRows, 1), equal(n, wordRows, 1), equal(k, wordSteps, 4)
-	most := (steps + width - 1) / width
+	rows, cols, steps := equal(m, wordRows, 1), equal(n, wordRows, 1), equal(k, wordSteps, 64)
+	most := apart((steps + width - 1) / width)
 	s, memory := Take[int32]((rows + cols) * most)
 	defer s.Give()
 	x, y := memory[:rows*most], memory[rows*most:]
+	var turned []int32 // A's words, where they lie down its columns and the kernel takes them along rows
 	for j := 0; j < n; j += cols {
 		for p := 0; p < k; p += steps {
 			nc, kc := min(cols, n-j), min(steps, k-p)
 			ldb, transB := b.words(kern, j, nc, p, kc, y)
 			part := problem[int32]{
 				n: nc, k: (kc + width - 1) / width, alpha: 1, accumulate: add || p > 0,
-				transB: transB, b: y, ldb: ldb, ldc: ldc, ordered: kern.unsigned,
+				transB: transB, b: y, ldb: ldb, ldc: ldc, ordered: kern.unsigned || kern.inPlace,
 			}
 			for i := 0; i < m; i += rows {
 				part.m, part.c = min(rows, m-i), c[i*ldc+j:]
 				lda, along := a.words(kern, i, part.m, p, kc, x)
 				part.a, part.lda, part.transA = x, lda, !along
+				if kern.inPlace && !along {
+					if turned == nil {
+						s, turned = Take[int32](rows * most)
+						defer s.Give()
+					}
+					Transpose(part.k, part.m, x, lda, turned, most)
+					part.a, part.lda, part.transA = turned, most, false
+				}
 				if kern.unsigned && !unsigned {
 					kern.multiplyFlipped(part)
 				} else {
@@ -161,9 +175,13 @@ func multiply(kern *microKernel[int32], part problem[int32]) {
 // A's with their sign bits flipped. That is more by what a row of 128s by B gives, which is taken
 // from each row of C first.
 func (kern *bytesKernel) multiplyFlipped(part problem[int32]) {
-	s, memory := Take[int32](part.k + part.n)
+	rows, cols := part.m, part.k // of A's words in memory
+	if part.transA {
+		rows, cols = cols, rows
+	}
+	s, memory := Take[int32](max(part.m, part.k) + part.n)
 	defer s.Give()
-	signs, more := memory[:part.k], memory[part.k:]
+	signs, more := memory[part.n:], memory[:part.n]
 	for i := range signs {
 		signs[i] = -0x7f7f7f80 // of four bytes
 	}
@@ -172,12 +190,12 @@ func (kern *bytesKernel) multiplyFlipped(part problem[int32]) {
 	row.a, row.lda, row.c, row.ldc = signs, part.k, more, part.n
 	multiply(kern.microKernel, row)
 
-	bands[int32](part.m, max(part.n, part.k), 1, func(lo, hi int) {
+	bands[int32](part.m, part.n, 1, func(lo, hi int) {
 		kern.finish(hi-lo, part.n, -1, &more[0], 0, 1, &part.c[lo*part.ldc], part.ldc, part.accumulate)
-		for i := lo; i < hi; i++ {
-			words := asBytes(part.a[i*part.k:][:part.k])
-			subtle.XORBytes(words, words, asBytes(signs))
-		}
+	})
+	wordBands(rows, cols, func(i int) {
+		words := asBytes(part.a[i*part.lda:][:cols])
+		subtle.XORBytes(words, words, asBytes(signs))
 	})
 	part.accumulate = true
 	multiply(kern.microKernel, part)
@@ -206,16 +224,21 @@ func (x byteMatrix[E]) words(kern *bytesKernel, o, lines, p, steps int, dst []in
 	width := kern.width
 	count := (steps + width - 1) / width
 	if x.along {
+		ld = apart(count)
 		wordBands(lines, count, func(i int) {
-			wordsAlong(kern, x.data[(o+i)*x.stride+p:][:steps], dst[i*count:][:count])
+			wordsAlong(kern, x.data[(o+i)*x.stride+p:][:steps], dst[i*ld:][:count])
 		})
-		return count, true
+		return ld, true
 	}
 	wordBands(count, lines, func(w int) {
 		wordsDown(kern, x.data[(p+w*width)*x.stride+o:], x.stride, min(width, steps-w*width), dst[w*lines:][:lines])
 	})
 	return lines, false
 }
+
+// apart is how many words apart rows of n lie: a power of two would take them to the same few lines
+// of a cache.
+func apart(n int) int { return roundUp(n, cacheLine/4) | cacheLine/4 }
 
 // wordBands calls f for each row of words, over the cores where there are many.
 func wordBands(rows, cols int, f func(row int)) {

@@ -10,7 +10,7 @@ import (
 // eachBytesKernel calls f for each kernel for products of bytes that this processor runs.
 func eachBytesKernel(t *testing.T, f func(t *testing.T)) {
 	defer func() { skipBytesKernels = 0 }()
-	for i, kern := range bytesKernels[0] {
+	for i, kern := range bytesKernels()[0] {
 		skipBytesKernels = i
 		t.Run(fmt.Sprint(kern.name, kern.width), f)
 	}
@@ -71,16 +71,27 @@ func testGemmBytes[A Byte](t *testing.T, wants map[string][]int32) {
 			if k == 0 || m == 0 || n == 0 {
 				continue
 			}
-			count, quads := (k+3)/4, quads()
-			x, y := make([]int32, m*count), make([]int32, count*n)
-			ldx, along := byteMatrix[A]{a, lda, !transA}.words(quads, 0, m, 0, k, x)
-			ldy, down := byteMatrix[int8]{b, ldb, transB}.words(quads, 0, n, 0, k, y)
-			GemmQuads(kindOf[A]() == 1, !along, down, m, n, count, x, ldx, y, ldy, add, other, ldc)
+			count := (k + 3) / 4
+			x, ldx := testQuads(!transA, m, k, a, lda)
+			y, ldy := testQuads(transB, n, k, b, ldb)
+			GemmQuads(kindOf[A]() == 1, transA, transB, m, n, count, x, ldx, y, ldy, add, other, ldc)
 			if !slices.Equal(other, want) {
 				t.Fatalf("%s: wrong by words of four", name)
 			}
 		}
 	}
+}
+
+// testQuads is lines of k steps as words of four, along rows or down columns.
+func testQuads[E Byte](along bool, lines, k int, x []E, ldx int) (words []int32, ld int) {
+	count := (k + 3) / 4
+	words = make([]int32, lines*count)
+	if along {
+		Quads(true, lines, k, x, ldx, words)
+		return words, count
+	}
+	Quads(false, k, lines, x, ldx, words)
+	return words, lines
 }
 
 // byteOperand is an op(M) of rows by cols, many of whose elements are the ends of the type.

@@ -287,7 +287,7 @@ func (p *product[T]) plan() {
 	if float64(p.m)*float64(p.n)*float64(p.k) > SerialWork {
 		p.workers = parallel.Workers()
 	}
-	p.directA = p.n <= directPanelsB*kern.cols || p.m <= directBytes/size/p.k
+	p.directA = kern.inPlace || p.n <= directPanelsB*kern.cols || p.m <= directBytes/size/p.k
 	p.directB = !p.transB && p.iSign == 0 && (p.m <= directTilesA*kern.rows || p.n <= directBytes/size/p.k)
 	p.steps = equal(p.k, kern.kc, 8) // as each block reads and writes C
 	if p.isThin() {
@@ -431,7 +431,7 @@ func (p *product[T]) packB(j, n int, dst []T) {
 
 // multiply packs a part of B and multiplies A by it.
 func (p *product[T]) multiply(t task) {
-	rows, cols, kc := p.kern.rows, p.kern.cols, p.kc
+	rows, cols, kc := p.kern.height(t.rows), p.kern.cols, p.kc
 	a, aRow, aStep, aLine := p.packedA, 1, rows, kc // a panel begins its first row times aLine further
 	if p.directA {
 		a, aRow, aStep = p.aFrom(p.i0, p.p0), p.lda, 1

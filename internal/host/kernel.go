@@ -17,7 +17,8 @@ type microKernel[T element.Element] struct {
 	run        tileProduct[T]
 	finish     tileFinish[T]
 
-	pack panelCopy // a fast copy for packing B; nil where there is none
+	pack    panelCopy // a fast copy for packing B; nil where there is none
+	inPlace bool      // run takes A where it is, with aStep 1, and any number of rows
 
 	// The sizes of the longest blocks; shorter ones are higher and wider. A block of A, mc by kc,
 	// stays in the last-level cache; one of B, kc by nc, in the second level. mc is a multiple of
@@ -44,6 +45,14 @@ type tileFinish[T element.Element] func(rows, cols int, alpha T, acc *T, ldacc i
 // the same rows, and in dst it is i*ldd bytes further, its rows side by side. lds and ldd are in
 // bytes, panels and rows are at least 1.
 type panelCopy func(src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, panels, rows int)
+
+// height is the rows of so many that run takes at a time.
+func (kern *microKernel[T]) height(rows int) int {
+	if kern.inPlace {
+		return rows
+	}
+	return kern.rows
+}
 
 // InstructionSet names what Gemm runs on here: "avx512", "avx2", "neon", or "go" where there
 // is no assembly for the processor.

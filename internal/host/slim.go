@@ -59,7 +59,7 @@ func (p *product[T]) slimParts() (down, across int) {
 // slimPart computes a part of C by way of its chains, which lie as C does, ld elements between the
 // rows.
 func (p *product[T]) slimPart(t task, chains []T, ld int) {
-	kern := p.kern
+	kern, rows := p.kern, p.kern.height(t.rows)
 	aRow, aStep := Steps(p.transA, p.lda)
 	var tile []T
 	if p.isApart() {
@@ -69,10 +69,10 @@ func (p *product[T]) slimPart(t task, chains []T, ld int) {
 	}
 	for k := 0; k < p.k; k += slimBlock {
 		b, count := p.bFrom(k, t.j), min(slimBlock, p.k-k)
-		for i := 0; i < t.rows; i += kern.rows {
-			a, h := p.aFrom(t.i+i, k), min(kern.rows, t.rows-i)
+		for i := 0; i < t.rows; i += rows {
+			a, h := p.aFrom(t.i+i, k), min(rows, t.rows-i)
 			if tile != nil {
-				packRows(kern.rows, h, count, a, p.lda, tile, 0)
+				packRows(rows, h, count, a, p.lda, tile, 0)
 				a = tile
 			}
 			for j := 0; j < t.cols; j += kern.cols {

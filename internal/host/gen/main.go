@@ -41,8 +41,10 @@ func files() map[string][]byte {
 	}
 	amd64.gemm(pairKernel)
 	amd64.gemm(quadKernel)
+	amd64.gemm(quadKernelAVX)
 	amd64.pack("packAVX512", "Z", 3, 64)
 	amd64.pack("packAVX2", "Y", 2, 32)
+	amd64.pack("packAMX", "Z", 2, 64)
 	arm64.header()
 	for _, k := range neonKernels {
 		arm64.neon(k)

@@ -27,6 +27,7 @@ var (
 	avx2   = variant{"", "avx2", 32, 16}
 	half   = variant{"Half", "avx2", 16, 0} // half a register of AVX2
 	avx512 = variant{"AVX512", "avx512", 64, 32}
+	amx    = variant{"AMX", "avx512", 64, 0}
 	neon   = variant{"", "neon", 16, 16}
 )
 
@@ -73,6 +74,7 @@ var vectorFunctions = []vectorFunction{
 	{"pairsAlong", "dst", 33, false, float32s, []variant{avx2}},
 	{"pairsDown", "dst", 33, false, float32s, []variant{avx2}},
 	{"quadsDown", "dst", 33, false, float32s, everywhere},
+	{"quads", "rows", 74, false, float32s, []variant{amx}},
 }
 
 // frameSize is that of the arguments and the result, which is aligned.

@@ -1,6 +1,9 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+	"strconv"
+)
 
 // An x86Kernel is a tile of rows by vectors registers.
 type x86Kernel struct {
@@ -44,6 +47,11 @@ var pairKernel = x86Kernel{
 // products to an int32.
 var quadKernel = x86Kernel{
 	"QuadsVNNI", "int32", 4, 8, 3, "Z", "VMOVDQU32", "VPBROADCASTD", "VMOVDQU32", "", "", "VPDPBUSD", "VPXORD",
+}
+
+// quadKernelAVX is that for processors that have the instruction, and no AVX-512.
+var quadKernelAVX = x86Kernel{
+	"QuadsAVXVNNI", "int32", 4, 6, 2, "Y", "VMOVDQU", "VPBROADCASTD", "VPMASKMOVD", "", "", "VEX.VPDPBUSD", "VPXOR",
 }
 
 func (k x86Kernel) avx512() bool { return k.reg == "Z" }
@@ -315,7 +323,7 @@ func (w *writer) mulAddRow(t x86Tile, row int, addr string) {
 		splat := t.splatReg(row % 2)
 		w.op("%s %s, %s", t.splat, addr, splat)
 		for v := range t.vectors {
-			w.op("%s %s, %s, %s", t.mulAdd, t.b(v), splat, t.acc(row, v))
+			w.mulAddOp(t, t.b(v), splat, t.acc(row, v))
 		}
 		return
 	}
@@ -328,6 +336,26 @@ func (w *writer) mulAddRow(t x86Tile, row int, addr string) {
 		w.op("%s %s, %s, %s", t.mul, t.b(v), splat, product)
 		w.op("%s %s, %s, %s", t.add, product, t.acc(row, v), t.acc(row, v))
 	}
+}
+
+// mulAddOp adds the product of b and a to acc. Go's assembler knows VPDPBUSD of AVX-512 alone: the
+// other is C4, two bytes and a last one that say the registers, and 50 between them.
+func (w *writer) mulAddOp(t x86Tile, b, a, acc string) {
+	if t.mulAdd != quadKernelAVX.mulAdd {
+		w.op("%s %s, %s, %s", t.mulAdd, b, a, acc)
+		return
+	}
+	rm, vvvv, reg := registerNumber(b), registerNumber(a), registerNumber(acc)
+	w.op("BYTE $0xc4; BYTE $%#x; BYTE $%#x; BYTE $0x50; BYTE $%#x // VPDPBUSD %s, %s, %s",
+		(reg>>3^1)<<7|1<<6|(rm>>3^1)<<5|2, (vvvv^15)<<3|5, 0xc0|reg&7<<3|rm&7, b, a, acc)
+}
+
+func registerNumber(name string) int {
+	n, err := strconv.Atoi(name[1:])
+	if err != nil {
+		panic(err)
+	}
+	return n
 }
 
 // storeC stores the tile and returns.

@@ -730,3 +730,92 @@ ENTRY quadsDown(quadsDown_args *args) {
     KEEP(c.dst, x);
   }
 }
+
+/* quads makes C the product of words of four bytes, or C + A*B without zero, by AMX. Words of A lie
+ * along its rows, as AMX takes them; A's bytes are unsigned or not, and B's signed. A tile is of 16
+ * rows of 16 words: 0 to 3 are a square of C, 4 and 5 of A, 6 and 7 of B. */
+typedef struct {
+  i64 rows, cols, k; const i32 *a; i64 lda; const i32 *b; i64 ldb; i32 *c; i64 ldc;
+  u8 zero, isUnsigned;
+} quads_args;
+
+#ifdef __x86_64__
+#define AMX __attribute__((target("amx-int8")))
+typedef struct { u8 palette, start, reserved[14]; u16 bytes[16]; u8 rows[16]; } tiles_config;
+
+/* configure says how many rows and words of each tile are in use, for h rows and w columns of C and
+ * k steps. It makes all tiles 0. */
+static AMX void configure(i64 h, i64 w, i64 k) {
+  tiles_config f = { .palette = 1 };
+  i64 high[2] = { least(h, 16), h - least(h, 16) }, wide[2] = { least(w, 16), w - least(w, 16) };
+  UNROLL for (int i = 0; i < 8; i++) {
+    f.rows[i] = i < 4 ? high[i / 2] : i < 6 ? high[i - 4] : k;
+    f.bytes[i] = 4 * (i < 4 ? wide[i % 2] : i < 6 ? k : wide[i - 6]);
+    if (f.rows[i] == 0 || f.bytes[i] == 0) f.rows[i] = f.bytes[i] = 0;
+  }
+  __builtin_ia32_tile_loadconfig(&f);
+}
+
+#define TILE(i, p, ld) __builtin_ia32_tileloadd64(i, p, 4 * (ld))
+#define START(i, p, ld) ({ if (q->zero) __builtin_ia32_tilezero(i); else TILE(i, p, ld); })
+#define PUT(i, p, ld) __builtin_ia32_tilestored64(i, p, 4 * (ld))
+#define DOT(i, j, k) ({ if (isUnsigned) __builtin_ia32_tdpbusd(i, j, k); \
+                        else __builtin_ia32_tdpbssd(i, j, k); })
+
+/* square is the product for h rows and w columns of C, of which 32 are the most, and k steps, unit
+ * at a time. */
+INLINE AMX void square(const quads_args *q, i64 h, i64 w, i64 k, i64 unit, int isUnsigned) {
+  const i32 *a = q->a, *low = a + 16 * q->lda, *b = q->b;
+  i32 *c = q->c, *d = c + 16 * q->ldc;
+  int two = w > 16, more = h > 16;
+  START(0, c, q->ldc);
+  if (two) START(1, c + 16, q->ldc);
+  if (more) START(2, d, q->ldc);
+  if (more && two) START(3, d + 16, q->ldc);
+  for (i64 p = 0; p < k; p += unit, b += unit * q->ldb) {
+    TILE(4, a + p, q->lda);
+    TILE(6, b, q->ldb);
+    DOT(0, 4, 6);
+    if (two) { TILE(7, b + 16, q->ldb); DOT(1, 4, 7); }
+    if (more) {
+      TILE(5, low + p, q->lda);
+      DOT(2, 5, 6);
+      if (two) DOT(3, 5, 7);
+    }
+  }
+  PUT(0, c, q->ldc);
+  if (two) PUT(1, c + 16, q->ldc);
+  if (more) PUT(2, d, q->ldc);
+  if (more && two) PUT(3, d + 16, q->ldc);
+}
+
+/* squares is k steps, unit at a time, of all squares of up to 32 columns of C. To configure takes as
+ * long as some squares of few steps, so it is done when the size of the square changes. */
+INLINE AMX void squares(quads_args q, i64 w, i64 k, i64 unit, int isUnsigned) {
+  for (i64 last = 0; q.rows > 0; q.rows -= 32, q.a += 32 * q.lda, q.c += 32 * q.ldc) {
+    i64 h = least(q.rows, 32);
+    if (h != last) configure(h, w, unit);
+    last = h;
+    square(&q, h, w, k, unit, isUnsigned);
+  }
+}
+
+INLINE AMX void columns(quads_args q, int isUnsigned) {
+  i64 k = q.k & ~15, rest = q.k & 15;
+  for (; q.cols > 0; q.cols -= 32, q.b += 32, q.c += 32) {
+    i64 w = least(q.cols, 32);
+    quads_args r = q;
+    if (k > 0) {
+      squares(r, w, k, 16, isUnsigned);
+      r.a += k, r.b += k * q.ldb, r.zero = 0;
+    }
+    if (rest > 0) squares(r, w, rest, rest, isUnsigned);
+  }
+}
+
+AMX ENTRY quads(quads_args *args) {
+  if (args->isUnsigned) columns(*args, 1);
+  else columns(*args, 0);
+  __builtin_ia32_tilerelease();
+}
+#endif
