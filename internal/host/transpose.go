@@ -15,14 +15,15 @@ func Transpose[T element.Element](rows, cols int, src []T, lds int, dst []T, ldd
 	if rows == 0 || cols == 0 {
 		return
 	}
-	f := transposeTiles[T]
-	if streams(rows, cols, dst, ldd) {
-		f = transposeStream[T]
-	}
 	if isSmall[T](rows, cols) { // spares the closure below, which lives on the heap
-		f(rows, cols, src, lds, dst, ldd)
+		transposeTiles(rows, cols, src, lds, dst, ldd)
 		return
 	}
+	run := transposeTiles[T]
+	if streams(rows, cols, dst, ldd) {
+		run = transposeStream[T]
+	}
+	f := run // what never changes is not on the heap before the closure is made
 	// Each turn takes a part of some rows: one that reads only little of a row waits for the
 	// memory, and one that reads much of it writes to more rows than there are pages at hand.
 	size := int(unsafe.Sizeof(T(0)))

@@ -4,7 +4,7 @@ import "github.com/tandem-gpu/tandem/internal/host"
 
 const (
 	luPanel   = 64 // columns that are factored in their transpose
-	luColumns = 8  // of a panel that are factored one by one
+	luColumns = 16 // of a panel that are factored one by one
 )
 
 // LU factors P*A = L*U for A of m by n: L has a unit diagonal, which is not stored. With rows
@@ -85,7 +85,7 @@ func SwapRows[T host.Float](reverse bool, piv []int, lo, hi int, a []T, lda, col
 func (l *lu[T]) panel(j, end int) error {
 	w, rows := end-j, l.m-j
 	ld := (rows+7)/8*8 + 8 // columns are not a power of two apart
-	s, t := host.Take[T](w * ld)
+	s, t := host.Take[T](w*ld + luColumns)
 	defer s.Give()
 	host.Transpose(rows, w, l.a[j*l.lda+j:], l.lda, t, ld)
 	p := panel[T]{piv: l.piv, j: j, w: w, rows: rows, ld: ld, singular: l.singular, t: t}
@@ -100,7 +100,7 @@ func (l *lu[T]) panel(j, end int) error {
 type panel[T host.Float] struct {
 	piv                      []int
 	j, w, rows, ld, singular int
-	t                        []T
+	t                        []T // and luColumns elements of working memory
 }
 
 // factor factors columns c0 to c1-1 of the panel.
@@ -127,25 +127,28 @@ func (p *panel[T]) factor(c0, c1 int) error {
 
 // columns factors few columns, one after the other.
 func (p *panel[T]) columns(c0, c1 int) {
+	t, ld := p.t, p.ld
+	u := t[p.w*ld:] // a row of U, which lies down a column of t
 	for c := c0; c < min(c1, p.rows); c++ {
 		p.column(c)
-		x := p.t[c*p.ld:][c+1 : p.rows]
 		for r := c + 1; r < c1; r++ {
-			y := p.t[r*p.ld:][c:p.rows]
-			host.Axpy(-y[0], x, y[1:])
+			u[r-c-1] = t[r*ld+c]
+		}
+		if n := p.rows - c - 1; n > 0 && c+1 < c1 {
+			host.Ger(c1-c-1, n, -1, u, t[c*ld+c+1:], t[(c+1)*ld+c+1:], ld)
 		}
 	}
 }
 
 // column chooses the pivot of column c, whose chains are done, swaps, and divides.
 func (p *panel[T]) column(c int) {
-	x := p.t[c*p.ld:][:p.rows]
+	t, ld := p.t, p.ld
+	x := t[c*ld:][:p.rows]
 	i := c + host.Iamax(x[c:])
 	p.piv[p.j+c] = p.j + i
 	if i != c {
-		for r := range p.w {
-			y := p.t[r*p.ld:][:p.rows]
-			y[i], y[c] = y[c], y[i]
+		for at := 0; at < p.w*ld; at += ld {
+			t[at+i], t[at+c] = t[at+c], t[at+i]
 		}
 	}
 	if x[c] != 0 {
