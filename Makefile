@@ -22,11 +22,12 @@ INTELSO = $(INTEL)/lib/libintelocl.so
 INTELWHEELS = intel-opencl-rt==$(INTELCL) intel-cmplr-lib-rt==$(INTELCL) tbb==2023.2.0
 INTELLIBS = cl.cfg *.rtl cllibrary*.o libocl_svml_*.so libcommon_clang.so.* libimf.so libsvml.so libirng.so \
 	libintlc.so.5 libtbb.so.12 libintelocl.so
-# The linters, built once for each version of Go, which go run would do again where Go's cache has
+# Tools in Go, built once for each version of Go, which go run would do again where Go's cache has
 # been emptied: golangci-lint takes minutes.
-LINTERS    = $(WHEELS)/linters-$(shell go env GOVERSION)
-LINT       = $(LINTERS)/2.15.0/golangci-lint
-ACTIONLINT = $(LINTERS)/1.7.12/actionlint
+TOOLS      = $(WHEELS)/tools-$(shell go env GOVERSION)
+LINT       = $(TOOLS)/2.15.0/golangci-lint
+ACTIONLINT = $(TOOLS)/1.7.12/actionlint
+GOTESTSUM  = $(TOOLS)/1.13.0/gotestsum
 # AMD's compiler, Debian's package unpacked. What it needs beyond comes with PoCL.
 COMGR  = $(WHEELS)/libamd-comgr2
 SUDO   = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
@@ -35,6 +36,9 @@ SUDO   = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 # skipped and say so.
 REQUIRE = opencl,oclgrind,clang,comgr,ptxas,nvrtc,cudasim,openmpi,mpich
 GOTEST  = go test -vet=off -timeout $(TIMEOUT) # make check does that
+# The same of many packages: it prints them as they end, and at last once more what has failed.
+SUMMARY = $(GOTESTSUM) --format pkgname-and-test-fails --format-hide-empty-pkg --hide-summary skipped -- \
+	-vet=off -timeout $(TIMEOUT)
 TESTENV = TANDEM_REQUIRE=$(REQUIRE) TANDEM_PTXAS=$(PTXAS) TANDEM_NVRTC=$(NVRTC)
 
 # How long the tests of one package may take; beside other work raise it: make test TIMEOUT=60m.
@@ -46,16 +50,15 @@ BUILT     = windows/amd64 darwin/arm64
 # One of each kind where no library can be loaded without cgo: the cpu device remains.
 CPU_ONLY  = openbsd/amd64 freebsd/amd64 linux/s390x js/wasm wasip1/wasm
 
-.PHONY: test long runtimes oclgrind oclgrind-products oclgrind-others intel setup check race \
+.PHONY: weight test long runtimes oclgrind oclgrind-products oclgrind-others intel setup check race \
 	variants arm64 assembly v3 nocgo build generate gpu-bundle release bench fmt rmath-proof rmath-measure
 
-# The tests, with what they need installed first, but for those that take long. It prints packages
-# as they end, and every half minute the tests that run. The longest come first, so that no core is
-# idle at the end.
+# The tests, with what they need installed first, but for those that take long. The longest come
+# first, so that no core is idle at the end.
 LONGEST = ./gpu/compiler ./linalg ./cmd/tandem ./kernels
 
-test: setup
-	$(TESTENV) go run ./scripts/gotest -vet=off -timeout $(TIMEOUT) \
+test: setup $(GOTESTSUM)
+	$(TESTENV) $(SUMMARY) \
 		-skip '^Test($(call one_of,$(LONG)))$$|$(TILES_ON_POCL)' $(LONGEST) ./...
 
 # What takes long for what it finds beside the others: programs that are built again for each edit,
@@ -72,8 +75,8 @@ LONG += MatMulBits Products ProductsByMatrixUnits Syrk ComplexSyrk ComplexTriang
 TILES_ON_POCL = ^Test(Transposes|Elementwise|MatMulBatch|ThinProducts|TallMatrices)$$/^opencl:0
 
 # The driver's tests once more on a simulated GPU with matrix instructions.
-long: setup
-	$(TESTENV) go run ./scripts/gotest -vet=off -timeout $(TIMEOUT) -run '^Test($(call one_of,$(LONG)))$$' \
+long: setup $(GOTESTSUM)
+	$(TESTENV) $(SUMMARY) -run '^Test($(call one_of,$(LONG)))$$' \
 		$$(grep -rlE --include='*_test.go' '^func Test($(call one_of,$(LONG)))\(' . | xargs -n 1 dirname | sort -u)
 	$(TESTENV) $(GOTEST) -run '$(TILES_ON_POCL)' ./kernels
 	$(TESTENV) TANDEM_CUDASIM_ARCH=sm_90 $(GOTEST) -short ./backend/cuda
@@ -193,6 +196,9 @@ $(LINT):
 $(ACTIONLINT):
 	GOBIN=$(@D) go install github.com/rhysd/actionlint/cmd/actionlint@v$(notdir $(@D))
 
+$(GOTESTSUM):
+	GOBIN=$(@D) go install gotest.tools/gotestsum@v$(notdir $(@D))
+
 # All packages but those that start no goroutines, whose tests only take longer; the drivers and
 # linalg run the kernels here. Tests that find nothing here leave themselves out; these are parts of
 # others: bits, and kernels of the cpu device, whose work-items would be goroutines for minutes,
@@ -209,8 +215,8 @@ one_of = $(subst $(space),|,$(strip $(1)))
 space  = $(eval) $(eval)
 
 race: TIMEOUT = 20m
-race:
-	CGO_ENABLED=1 go run ./scripts/gotest -vet=off -race -short -timeout $(TIMEOUT) \
+race: $(GOTESTSUM)
+	CGO_ENABLED=1 $(SUMMARY) -race -short \
 		-skip '$(call one_of,$(RACE_SKIP))' \
 		./linalg $$(go list ./... | grep -vE '$(NO_GOROUTINES)|$(ON_ARRAYS)')
 
@@ -251,6 +257,14 @@ rmath-proof:
 # function. F and RECORD as above.
 rmath-measure:
 	go test ./rmath -v -run 'TestMeasure$$|TestStructured' -timeout 0 -measure $(or $(F),all) $(RECORD)
+
+# How heavy the tree is, in lines and bytes.
+weight:
+	@git ls-files '*.go' '*.s' '*.cl' '*.c' '*.h' | xargs awk ' \
+		FNR == 1 { kind = FILENAME ~ /_test\.go$$|testdata/ ? "of tests" : "by hand" } \
+		/^\/\/ Code generated/ && kind == "by hand" { kind = "generated" } \
+		{ n[kind]++ } END { for (k in n) print n[k], "lines", k }'
+	@git ls-files -z | xargs -0 du -cb | awk 'END { print $$1, "bytes" }'
 
 # The types of everything for each platform, and of what the cpu device needs where no library can
 # be loaded. For two platforms the program is built, and vet sees the packages with assembly and

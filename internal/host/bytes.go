@@ -309,7 +309,7 @@ type quadMatrix[E Byte] struct {
 
 func (x quadMatrix[E]) words(kern *bytesKernel, o, lines, p, steps int, dst []int32) (ld int, along bool) {
 	if x.along {
-		return x.rowsOfBytes(o, lines, p, steps).words(kern, o, lines, p, steps, dst)
+		return x.rowsOfBytes(o, lines, p, steps).words(kern, 0, lines, 0, steps, dst)
 	}
 	width := kern.width
 	wordBands(steps/width, lines, func(w int) {
@@ -330,18 +330,20 @@ func (x quadMatrix[E]) words(kern *bytesKernel, o, lines, p, steps int, dst []in
 	return lines, false
 }
 
-// rowsOfBytes is the same matrix, of which steps p to p+steps of lines o to o+lines are read.
+// rowsOfBytes is steps p to p+steps of lines o to o+lines.
 func (x quadMatrix[E]) rowsOfBytes(o, lines, p, steps int) byteMatrix[E] {
-	bytes := unsafe.Slice((*E)(unsafe.Pointer(unsafe.SliceData(x.data))), 4*len(x.data))
-	if !LittleEndian {
-		bytes = make([]E, len(bytes))
-		for i := o; i < o+lines; i++ {
-			for s := p; s < p+steps; s++ {
-				bytes[4*i*x.stride+s] = E(x.data[i*x.stride+s/4] >> (s % 4 * 8))
-			}
+	words := x.data[o*x.stride:]
+	if LittleEndian {
+		bytes := unsafe.Slice((*E)(unsafe.Pointer(unsafe.SliceData(words))), 4*len(words))
+		return byteMatrix[E]{bytes[p:], 4 * x.stride, true}
+	}
+	bytes := make([]E, lines*steps)
+	for i := range lines {
+		for s := range steps {
+			bytes[i*steps+s] = E(words[i*x.stride+(p+s)/4] >> ((p + s) % 4 * 8))
 		}
 	}
-	return byteMatrix[E]{bytes, 4 * x.stride, true}
+	return byteMatrix[E]{bytes, steps, true}
 }
 
 // GemmBytesReference computes what [GemmBytes] does by the definition.
