@@ -1190,8 +1190,8 @@ func SharedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	out_ := support.Slice[int32](args[0:])
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	var s_ [8]int32
-	var v_all [1024]int32
 	n := n0 * n1 * n2
+	v_all := make([]int32, n)
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -1744,9 +1744,9 @@ func WaitsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	out_ := support.Slice[int32](args[0:])
 	x_ := support.Slice[int32](args[3:])
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	var at_all [1024]int64
-	var found_all [1024]bool
 	n := n0 * n1 * n2
+	at_all := make([]int64, n)
+	found_all := make([]bool, n)
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops

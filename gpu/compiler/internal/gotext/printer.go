@@ -651,9 +651,6 @@ var bitFunctions = map[string]string{
 	"reversebytes": "ReverseBytes",
 }
 
-// maxGroup is how many work-items a group has at most on the cpu device.
-const maxGroup = 1024
-
 // Kernel prints k as a backend.GoKernel.
 func (p *Printer) Kernel(k *ir.Kernel, name string) {
 	body, g := k.CutBody()
@@ -664,9 +661,7 @@ func (p *Printer) Kernel(k *ir.Kernel, name string) {
 	for _, v := range k.Params {
 		at = p.parameter(v, at)
 	}
-	items := maxGroup
 	if k.Group != [3]int{} {
-		items = k.Group[0] * k.Group[1] * k.Group[2]
 		// no constants: Go would compute with them exactly
 		p.Line("n0, n1, n2 := int64(%d), int64(%d), int64(%d)", k.Group[0], k.Group[1], k.Group[2])
 	} else {
@@ -680,11 +675,11 @@ func (p *Printer) Kernel(k *ir.Kernel, name string) {
 	for _, v := range ir.LocalsOf(k.Body) {
 		p.Line("var %s %s", p.name(v), p.typ(v.Type))
 	}
-	p.arrays(k.Body, items)
-	p.used = false
 	if k.Barriers {
 		p.Line("n := n0 * n1 * n2")
 	}
+	p.arrays(k.Body, k.Group[0]*k.Group[1]*k.Group[2])
+	p.used = false
 	start := p.Out.Len()
 	p.Line("for i := lo; i < hi; i++ {")
 	p.Line("g0, g1, g2 := support.Group(grid, i)")
@@ -716,8 +711,8 @@ func groupHead(head, body string) string {
 	return head
 }
 
-// arrays declares the variables that each of so many work-items has one of, those of a type
-// together.
+// arrays declares the variables that each work-item has one of, those of a type together: arrays
+// of so many items, or with 0 slices of as many as a group has.
 func (p *Printer) arrays(body []*ir.Stmt, items int) {
 	var types []string
 	names := map[string][]string{}
@@ -732,7 +727,13 @@ func (p *Printer) arrays(body []*ir.Stmt, items int) {
 		names[t] = append(names[t], p.name(s.Var)+"all")
 	})
 	for _, t := range types {
-		p.Line("var %s [%d]%s", strings.Join(names[t], ", "), items, t)
+		list := strings.Join(names[t], ", ")
+		if items > 0 {
+			p.Line("var %s [%d]%s", list, items, t)
+		} else {
+			each := strings.Repeat(fmt.Sprintf(", make([]%s, n)", t), len(names[t]))
+			p.Line("%s := %s", list, each[2:])
+		}
 	}
 }
 
