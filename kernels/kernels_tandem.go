@@ -379,9 +379,9 @@ func matmulTiledFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 	n0, n1, n2 := int64(16), int64(16), int64(1)
 	var as_ [16][16]float32
 	var bs_ [16][16]float32
+	n := n0 * n1 * n2
 	var row_all, col_all [256]int64
 	var acc_all [256]float32
-	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -472,9 +472,9 @@ func matmulTiledFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) err
 	n0, n1, n2 := int64(16), int64(16), int64(1)
 	var as_ [16][16]float64
 	var bs_ [16][16]float64
+	n := n0 * n1 * n2
 	var row_all, col_all [256]int64
 	var acc_all [256]float64
-	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -565,9 +565,9 @@ func matmulTiledInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 	n0, n1, n2 := int64(16), int64(16), int64(1)
 	var as_ [16][16]int32
 	var bs_ [16][16]int32
+	n := n0 * n1 * n2
 	var row_all, col_all [256]int64
 	var acc_all [256]int32
-	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops

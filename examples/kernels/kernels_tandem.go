@@ -2102,8 +2102,8 @@ func matmulFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	var sa_ [16][17]float32
 	var sb_ [16][16]float32
-	var acc_all [1024]float32
 	n := n0 * n1 * n2
+	acc_all := make([]float32, n)
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -2175,8 +2175,8 @@ func matmulFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	var sa_ [16][17]float64
 	var sb_ [16][16]float64
-	var acc_all [1024]float64
 	n := n0 * n1 * n2
+	acc_all := make([]float64, n)
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -2248,8 +2248,8 @@ func matmulInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	var sa_ [16][17]int32
 	var sb_ [16][16]int32
-	var acc_all [1024]int32
 	n := n0 * n1 * n2
+	acc_all := make([]int32, n)
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -2321,9 +2321,9 @@ func nbodyGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	dt_ := args[9].Float32()
 	n0, n1, n2 := int64(64), int64(1), int64(1)
 	var tile_ [64]gpu_body
+	n := n0 * n1 * n2
 	var me_all [64]gpu_body
 	var pull_all [64]gpu_vec
-	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -2383,8 +2383,8 @@ func prefixSumGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	x_ := support.Slice[int32](args[3:])
 	n0, n1, n2 := int64(128), int64(1), int64(1)
 	var t_ [128]int32
-	var before_all [128]int32
 	n := n0 * n1 * n2
+	var before_all [128]int32
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -2537,9 +2537,9 @@ func pathsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	n0, n1, n2 := int64(16), int64(16), int64(1)
 	var a_ [16][16]int32
 	var b_ [16][16]int32
+	n := n0 * n1 * n2
 	var i_all, j_all [256]int64
 	var own_all [256]int32
-	n := n0 * n1 * n2
 groups:
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
@@ -2647,8 +2647,8 @@ func sortTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	x_ := support.Slice[int32](args[0:])
 	n0, n1, n2 := int64(128), int64(1), int64(1)
 	var t_ [256]int32
-	var x3_all [128][]int32
 	n := n0 * n1 * n2
+	var x3_all [128][]int32
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -2709,8 +2709,8 @@ func mergeTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	x_ := support.Slice[int32](args[0:])
 	n0, n1, n2 := int64(128), int64(1), int64(1)
 	var t_ [256]int32
-	var x3_all [128][]int32
 	n := n0 * n1 * n2
+	var x3_all [128][]int32
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops

@@ -888,8 +888,8 @@ func FastMatmulFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	var sa_ [16][16]float32
 	var sb_ [16][16]float32
-	var tmp_all [1024]float32
 	n := n0 * n1 * n2
+	tmp_all := make([]float32, n)
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -961,8 +961,8 @@ func FastMatmulFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	var sa_ [16][16]float64
 	var sb_ [16][16]float64
-	var tmp_all [1024]float64
 	n := n0 * n1 * n2
+	tmp_all := make([]float64, n)
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -1034,8 +1034,8 @@ func FastMatmulInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	var sa_ [16][16]int32
 	var sb_ [16][16]int32
-	var tmp_all [1024]int32
 	n := n0 * n1 * n2
+	tmp_all := make([]int32, n)
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -1230,8 +1230,8 @@ func TransposeTiledFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) 
 	c_ := gpu_Matrix{Data_: support.Matrix[float32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	n0, n1, n2 := int64(32), int64(8), int64(1)
 	var tile_ [32][33]float32
-	var x_all, y_all [256]int64
 	n := n0 * n1 * n2
+	var x_all, y_all [256]int64
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -1280,8 +1280,8 @@ func TransposeTiledInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 	c_ := gpu_Matrix__{Data_: support.Matrix[int32](args[5:]), Rows_: args[7].Int64(), Cols_: args[8].Int64(), Stride_: args[9].Int64()}
 	n0, n1, n2 := int64(32), int64(8), int64(1)
 	var tile_ [32][33]int32
-	var x_all, y_all [256]int64
 	n := n0 * n1 * n2
+	var x_all, y_all [256]int64
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops

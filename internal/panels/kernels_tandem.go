@@ -96,8 +96,8 @@ func luFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	var best_ [512]float32
 	var where_ [512]int32
-	var p_all [1024]int64
 	n := n0 * n1 * n2
+	p_all := make([]int64, n)
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -221,8 +221,8 @@ func luFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	var best_ [512]float64
 	var where_ [512]int32
-	var p_all [1024]int64
 	n := n0 * n1 * n2
+	p_all := make([]int64, n)
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -456,8 +456,8 @@ func choleskyFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 	status_ := support.Slice[int32](args[5:])
 	j_ := args[8].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	var v_all, root_all [1024]float32
 	n := n0 * n1 * n2
+	v_all, root_all := make([]float32, n), make([]float32, n)
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -516,8 +516,8 @@ func choleskyFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 	status_ := support.Slice[int32](args[5:])
 	j_ := args[8].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
-	var v_all, root_all [1024]float64
 	n := n0 * n1 * n2
+	v_all, root_all := make([]float64, n), make([]float64, n)
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops

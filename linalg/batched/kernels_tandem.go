@@ -192,10 +192,10 @@ func luFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	ld_ := args[19].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
-	var t3_all, t4_all, t11_all [1024]gpu_tile
-	var scratch2_all, scratch3_all [1024][]float32
-	var a2_all, a3_all [1024]gpu_Matrix
 	n := n0 * n1 * n2
+	t3_all, t4_all, t11_all := make([]gpu_tile, n), make([]gpu_tile, n), make([]gpu_tile, n)
+	scratch2_all, scratch3_all := make([][]float32, n), make([][]float32, n)
+	a2_all, a3_all := make([]gpu_Matrix, n), make([]gpu_Matrix, n)
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -312,10 +312,10 @@ func luFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	ld_ := args[19].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
-	var t3_all, t4_all, t11_all [1024]gpu_tile
-	var scratch2_all, scratch3_all [1024][]float64
-	var a2_all, a3_all [1024]gpu_Matrix__
 	n := n0 * n1 * n2
+	t3_all, t4_all, t11_all := make([]gpu_tile, n), make([]gpu_tile, n), make([]gpu_tile, n)
+	scratch2_all, scratch3_all := make([][]float64, n), make([][]float64, n)
+	a2_all, a3_all := make([]gpu_Matrix__, n), make([]gpu_Matrix__, n)
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -431,10 +431,10 @@ func choleskyFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 	ld_ := args[14].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
-	var t3_all, t4_all, t11_all [1024]gpu_tile
-	var scratch2_all, scratch3_all [1024][]float32
-	var a2_all, a3_all [1024]gpu_Matrix
 	n := n0 * n1 * n2
+	t3_all, t4_all, t11_all := make([]gpu_tile, n), make([]gpu_tile, n), make([]gpu_tile, n)
+	scratch2_all, scratch3_all := make([][]float32, n), make([][]float32, n)
+	a2_all, a3_all := make([]gpu_Matrix, n), make([]gpu_Matrix, n)
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -547,10 +547,10 @@ func choleskyFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 	ld_ := args[14].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
-	var t3_all, t4_all, t11_all [1024]gpu_tile
-	var scratch2_all, scratch3_all [1024][]float64
-	var a2_all, a3_all [1024]gpu_Matrix__
 	n := n0 * n1 * n2
+	t3_all, t4_all, t11_all := make([]gpu_tile, n), make([]gpu_tile, n), make([]gpu_tile, n)
+	scratch2_all, scratch3_all := make([][]float64, n), make([][]float64, n)
+	a2_all, a3_all := make([]gpu_Matrix__, n), make([]gpu_Matrix__, n)
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -664,10 +664,10 @@ func solveLUFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	ld_ := args[19].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
-	var t3_all, x_all, t4_all, x2_all, x3_all [1024]gpu_tile
-	var scratch2_all, scratch3_all, scratch4_all [1024][]float32
-	var a2_all, b2_all, b3_all [1024]gpu_Matrix
 	n := n0 * n1 * n2
+	t3_all, x_all, t4_all, x2_all, x3_all := make([]gpu_tile, n), make([]gpu_tile, n), make([]gpu_tile, n), make([]gpu_tile, n), make([]gpu_tile, n)
+	scratch2_all, scratch3_all, scratch4_all := make([][]float32, n), make([][]float32, n), make([][]float32, n)
+	a2_all, b2_all, b3_all := make([]gpu_Matrix, n), make([]gpu_Matrix, n), make([]gpu_Matrix, n)
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -798,10 +798,10 @@ func solveLUFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	ld_ := args[19].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
-	var t3_all, x_all, t4_all, x2_all, x3_all [1024]gpu_tile
-	var scratch2_all, scratch3_all, scratch4_all [1024][]float64
-	var a2_all, b2_all, b3_all [1024]gpu_Matrix__
 	n := n0 * n1 * n2
+	t3_all, x_all, t4_all, x2_all, x3_all := make([]gpu_tile, n), make([]gpu_tile, n), make([]gpu_tile, n), make([]gpu_tile, n), make([]gpu_tile, n)
+	scratch2_all, scratch3_all, scratch4_all := make([][]float64, n), make([][]float64, n), make([][]float64, n)
+	a2_all, b2_all, b3_all := make([]gpu_Matrix__, n), make([]gpu_Matrix__, n), make([]gpu_Matrix__, n)
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -932,10 +932,10 @@ func solveCholeskyFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 	ld_ := args[15].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
-	var t3_all, x_all, t4_all, x2_all, x3_all [1024]gpu_tile
-	var scratch2_all, scratch3_all, scratch4_all [1024][]float32
-	var a2_all, b2_all, b3_all [1024]gpu_Matrix
 	n := n0 * n1 * n2
+	t3_all, x_all, t4_all, x2_all, x3_all := make([]gpu_tile, n), make([]gpu_tile, n), make([]gpu_tile, n), make([]gpu_tile, n), make([]gpu_tile, n)
+	scratch2_all, scratch3_all, scratch4_all := make([][]float32, n), make([][]float32, n), make([][]float32, n)
+	a2_all, b2_all, b3_all := make([]gpu_Matrix, n), make([]gpu_Matrix, n), make([]gpu_Matrix, n)
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -1057,10 +1057,10 @@ func solveCholeskyFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 	ld_ := args[15].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
-	var t3_all, x_all, t4_all, x2_all, x3_all [1024]gpu_tile
-	var scratch2_all, scratch3_all, scratch4_all [1024][]float64
-	var a2_all, b2_all, b3_all [1024]gpu_Matrix__
 	n := n0 * n1 * n2
+	t3_all, x_all, t4_all, x2_all, x3_all := make([]gpu_tile, n), make([]gpu_tile, n), make([]gpu_tile, n), make([]gpu_tile, n), make([]gpu_tile, n)
+	scratch2_all, scratch3_all, scratch4_all := make([][]float64, n), make([][]float64, n), make([][]float64, n)
+	a2_all, b2_all, b3_all := make([]gpu_Matrix__, n), make([]gpu_Matrix__, n), make([]gpu_Matrix__, n)
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops

@@ -1126,10 +1126,10 @@ func NearestFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	n0, n1, n2 := int64(32), int64(1), int64(1)
 	var block_ [512]float32
 	var hits_ [32]bool
+	n := n0 * n1 * n2
 	var heap_all [32][]uint64
 	var worst_all [32]float32
 	var hit_all [32]bool
-	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -1216,10 +1216,10 @@ func NearestInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	n0, n1, n2 := int64(32), int64(1), int64(1)
 	var block_ [512]int32
 	var hits_ [32]bool
+	n := n0 * n1 * n2
 	var heap_all [32][]uint64
 	var worst_all [32]int32
 	var hit_all [32]bool
-	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -1719,9 +1719,9 @@ func SumGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	segments_ := args[4].Int64()
 	n0, n1, n2 := int64(256), int64(1), int64(1)
 	var t_ [256]int32
+	n := n0 * n1 * n2
 	var segment_all, first_all, from_all, to_all [256]int64
 	var s_all, b_all [256]int32
-	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -1914,11 +1914,11 @@ func MoveTilesUint32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 	var sums_ [128]int32
 	var t_ [2176]uint32
 	var c_ [2304]uint16
+	n := n0 * n1 * n2
 	var a_all, b_all, b2_all, s2_all, b3_all [128]int32
 	var v_all [128][16]uint32
 	var column_all [128]int64
 	var t10_all [128][]int32
-	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -2133,11 +2133,11 @@ func MoveTilesUint64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 	var sums_ [128]int32
 	var t_ [2176]uint64
 	var c_ [2304]uint16
+	n := n0 * n1 * n2
 	var a_all, b_all, b2_all, s2_all, b3_all [128]int32
 	var v_all [128][16]uint64
 	var column_all [128]int64
 	var t10_all [128][]int32
-	n := n0 * n1 * n2
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops

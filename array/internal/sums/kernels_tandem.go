@@ -945,19 +945,19 @@ func AlongFloat32SinglePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	var stage_ [1024]int64
 	var sum_ [137]int64
-	var b_all, b2_all [1024]gpu_block
-	var height_all, from_all, end_all, top_all, held_all, k2_all, next_all, top2_all, rest_all, top3_all [1024]int64
-	var alone_all, t5_all, ok_all, ok2_all, dirty_all, done_all, wide_all, dirty2_all [1024]bool
-	var f2_all, f3_all, f5_all [1024]gpu_single
-	var p2_all, p3_all, p5_all [1024]gpu_plain
-	var q2_all [1024]gpu_quotient
-	var t4_all, z_all, z2_all [1024]float32
-	var g_all [1024]gpu_guess
-	var e_all, e2_all, e3_all, t37_all, e4_all, e5_all, t60_all, e6_all, t79_all, all8_all [1024]gpu_extracted
-	var w_all, w2_all, t28_all, t56_all [1024]gpu_window
-	var g2_all [1024]gpu_extraction
-	var stage5_all, stage7_all [1024][]int64
 	n := n0 * n1 * n2
+	b_all, b2_all := make([]gpu_block, n), make([]gpu_block, n)
+	height_all, from_all, end_all, top_all, held_all, k2_all, next_all, top2_all, rest_all, top3_all := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
+	alone_all, t5_all, ok_all, ok2_all, dirty_all, done_all, wide_all, dirty2_all := make([]bool, n), make([]bool, n), make([]bool, n), make([]bool, n), make([]bool, n), make([]bool, n), make([]bool, n), make([]bool, n)
+	f2_all, f3_all, f5_all := make([]gpu_single, n), make([]gpu_single, n), make([]gpu_single, n)
+	p2_all, p3_all, p5_all := make([]gpu_plain, n), make([]gpu_plain, n), make([]gpu_plain, n)
+	q2_all := make([]gpu_quotient, n)
+	t4_all, z_all, z2_all := make([]float32, n), make([]float32, n), make([]float32, n)
+	g_all := make([]gpu_guess, n)
+	e_all, e2_all, e3_all, t37_all, e4_all, e5_all, t60_all, e6_all, t79_all, all8_all := make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n)
+	w_all, w2_all, t28_all, t56_all := make([]gpu_window, n), make([]gpu_window, n), make([]gpu_window, n), make([]gpu_window, n)
+	g2_all := make([]gpu_extraction, n)
+	stage5_all, stage7_all := make([][]int64, n), make([][]int64, n)
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -1602,16 +1602,16 @@ func AlongFloat64DoublePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	var stage_ [1024]int64
 	var sum_ [137]int64
-	var b_all [1024]gpu_block_
-	var height_all, from_all, end_all, top_all, held_all, k2_all, next_all, top2_all, rest_all, top3_all [1024]int64
-	var alone_all, dirty_all, done_all, wide_all, dirty2_all [1024]bool
-	var e_all, e2_all, e3_all, t37_all, e4_all, e5_all, t60_all, e6_all, t79_all, all8_all [1024]gpu_extracted
-	var w_all, w2_all, t28_all, t56_all [1024]gpu_window
-	var g2_all [1024]gpu_extraction
-	var f3_all, f5_all [1024]gpu_double
-	var p3_all, p5_all [1024]gpu_plain
-	var stage5_all, stage7_all [1024][]int64
 	n := n0 * n1 * n2
+	b_all := make([]gpu_block_, n)
+	height_all, from_all, end_all, top_all, held_all, k2_all, next_all, top2_all, rest_all, top3_all := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
+	alone_all, dirty_all, done_all, wide_all, dirty2_all := make([]bool, n), make([]bool, n), make([]bool, n), make([]bool, n), make([]bool, n)
+	e_all, e2_all, e3_all, t37_all, e4_all, e5_all, t60_all, e6_all, t79_all, all8_all := make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n)
+	w_all, w2_all, t28_all, t56_all := make([]gpu_window, n), make([]gpu_window, n), make([]gpu_window, n), make([]gpu_window, n)
+	g2_all := make([]gpu_extraction, n)
+	f3_all, f5_all := make([]gpu_double, n), make([]gpu_double, n)
+	p3_all, p5_all := make([]gpu_plain, n), make([]gpu_plain, n)
+	stage5_all, stage7_all := make([][]int64, n), make([][]int64, n)
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -2139,19 +2139,19 @@ func AlongFloat32SingleProductGo(grid backend.Grid, lo, hi int, args []backend.A
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	var stage_ [1024]int64
 	var sum_ [137]int64
-	var b_all, b2_all [1024]gpu_block
-	var height_all, from_all, end_all, top_all, held_all, k2_all, next_all, top2_all, rest_all, top3_all [1024]int64
-	var alone_all, t5_all, ok_all, ok2_all, dirty_all, done_all, wide_all, dirty2_all [1024]bool
-	var f2_all, f3_all, f5_all [1024]gpu_single
-	var p2_all, p3_all, p5_all [1024]gpu_product
-	var q2_all [1024]gpu_quotient
-	var t4_all, z_all, z2_all [1024]float32
-	var g_all [1024]gpu_guess
-	var e_all, e2_all, e3_all, t37_all, e4_all, e5_all, t60_all, e6_all, t79_all, all8_all [1024]gpu_extracted
-	var w_all, w2_all, t28_all, t56_all [1024]gpu_window
-	var g2_all [1024]gpu_extraction
-	var stage5_all, stage7_all [1024][]int64
 	n := n0 * n1 * n2
+	b_all, b2_all := make([]gpu_block, n), make([]gpu_block, n)
+	height_all, from_all, end_all, top_all, held_all, k2_all, next_all, top2_all, rest_all, top3_all := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
+	alone_all, t5_all, ok_all, ok2_all, dirty_all, done_all, wide_all, dirty2_all := make([]bool, n), make([]bool, n), make([]bool, n), make([]bool, n), make([]bool, n), make([]bool, n), make([]bool, n), make([]bool, n)
+	f2_all, f3_all, f5_all := make([]gpu_single, n), make([]gpu_single, n), make([]gpu_single, n)
+	p2_all, p3_all, p5_all := make([]gpu_product, n), make([]gpu_product, n), make([]gpu_product, n)
+	q2_all := make([]gpu_quotient, n)
+	t4_all, z_all, z2_all := make([]float32, n), make([]float32, n), make([]float32, n)
+	g_all := make([]gpu_guess, n)
+	e_all, e2_all, e3_all, t37_all, e4_all, e5_all, t60_all, e6_all, t79_all, all8_all := make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n)
+	w_all, w2_all, t28_all, t56_all := make([]gpu_window, n), make([]gpu_window, n), make([]gpu_window, n), make([]gpu_window, n)
+	g2_all := make([]gpu_extraction, n)
+	stage5_all, stage7_all := make([][]int64, n), make([][]int64, n)
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -2796,16 +2796,16 @@ func AlongFloat64DoubleProductGo(grid backend.Grid, lo, hi int, args []backend.A
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	var stage_ [1024]int64
 	var sum_ [137]int64
-	var b_all [1024]gpu_block_
-	var height_all, from_all, end_all, top_all, held_all, k2_all, next_all, top2_all, rest_all, top3_all [1024]int64
-	var alone_all, dirty_all, done_all, wide_all, dirty2_all [1024]bool
-	var e_all, e2_all, e3_all, t37_all, e4_all, e5_all, t60_all, e6_all, t79_all, all8_all [1024]gpu_extracted
-	var w_all, w2_all, t28_all, t56_all [1024]gpu_window
-	var g2_all [1024]gpu_extraction
-	var f3_all, f5_all [1024]gpu_double
-	var p3_all, p5_all [1024]gpu_product
-	var stage5_all, stage7_all [1024][]int64
 	n := n0 * n1 * n2
+	b_all := make([]gpu_block_, n)
+	height_all, from_all, end_all, top_all, held_all, k2_all, next_all, top2_all, rest_all, top3_all := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
+	alone_all, dirty_all, done_all, wide_all, dirty2_all := make([]bool, n), make([]bool, n), make([]bool, n), make([]bool, n), make([]bool, n)
+	e_all, e2_all, e3_all, t37_all, e4_all, e5_all, t60_all, e6_all, t79_all, all8_all := make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n)
+	w_all, w2_all, t28_all, t56_all := make([]gpu_window, n), make([]gpu_window, n), make([]gpu_window, n), make([]gpu_window, n)
+	g2_all := make([]gpu_extraction, n)
+	f3_all, f5_all := make([]gpu_double, n), make([]gpu_double, n)
+	p3_all, p5_all := make([]gpu_product, n), make([]gpu_product, n)
+	stage5_all, stage7_all := make([][]int64, n), make([][]int64, n)
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -4052,9 +4052,9 @@ func FoldAlongFloat32Float32Int32Ends32Value32Go(grid backend.Grid, lo, hi int, 
 	s0 := int64(grid.Groups[0]) * n0
 	var as_ [256]int64
 	var bs_ [256]int64
-	var i0_all, di_all, j0_all, j1_all [1024]int64
-	var s_all, s2_all, t4_all [1024]gpu_state
 	n := n0 * n1 * n2
+	i0_all, di_all, j0_all, j1_all := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
+	s_all, s2_all, t4_all := make([]gpu_state, n), make([]gpu_state, n), make([]gpu_state, n)
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -4188,9 +4188,9 @@ func FoldAlongFloat64Float64Int64Ends64Value64Go(grid backend.Grid, lo, hi int, 
 	s0 := int64(grid.Groups[0]) * n0
 	var as_ [256]int64
 	var bs_ [256]int64
-	var i0_all, di_all, j0_all, j1_all [1024]int64
-	var s_all, s2_all, t4_all [1024]gpu_state
 	n := n0 * n1 * n2
+	i0_all, di_all, j0_all, j1_all := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
+	s_all, s2_all, t4_all := make([]gpu_state, n), make([]gpu_state, n), make([]gpu_state, n)
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -4324,9 +4324,9 @@ func FoldAlongFloat32Int32Int32First32IndexGo(grid backend.Grid, lo, hi int, arg
 	s0 := int64(grid.Groups[0]) * n0
 	var as_ [256]int64
 	var bs_ [256]int64
-	var i0_all, di_all, j0_all, j1_all [1024]int64
-	var s_all, s2_all, t4_all [1024]gpu_state
 	n := n0 * n1 * n2
+	i0_all, di_all, j0_all, j1_all := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
+	s_all, s2_all, t4_all := make([]gpu_state, n), make([]gpu_state, n), make([]gpu_state, n)
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -4460,9 +4460,9 @@ func FoldAlongFloat64Int32Int64First64IndexGo(grid backend.Grid, lo, hi int, arg
 	s0 := int64(grid.Groups[0]) * n0
 	var as_ [256]int64
 	var bs_ [256]int64
-	var i0_all, di_all, j0_all, j1_all [1024]int64
-	var s_all, s2_all, t4_all [1024]gpu_state
 	n := n0 * n1 * n2
+	i0_all, di_all, j0_all, j1_all := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
+	s_all, s2_all, t4_all := make([]gpu_state, n), make([]gpu_state, n), make([]gpu_state, n)
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -4596,9 +4596,9 @@ func FoldAlongInt32Int32Int32EndsIntValueIntGo(grid backend.Grid, lo, hi int, ar
 	s0 := int64(grid.Groups[0]) * n0
 	var as_ [256]int64
 	var bs_ [256]int64
-	var i0_all, di_all, j0_all, j1_all [1024]int64
-	var s_all, s2_all, t4_all [1024]gpu_state
 	n := n0 * n1 * n2
+	i0_all, di_all, j0_all, j1_all := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
+	s_all, s2_all, t4_all := make([]gpu_state, n), make([]gpu_state, n), make([]gpu_state, n)
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -4732,9 +4732,9 @@ func FoldAlongInt32Int32Int32FirstIntIndexGo(grid backend.Grid, lo, hi int, args
 	s0 := int64(grid.Groups[0]) * n0
 	var as_ [256]int64
 	var bs_ [256]int64
-	var i0_all, di_all, j0_all, j1_all [1024]int64
-	var s_all, s2_all, t4_all [1024]gpu_state
 	n := n0 * n1 * n2
+	i0_all, di_all, j0_all, j1_all := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
+	s_all, s2_all, t4_all := make([]gpu_state, n), make([]gpu_state, n), make([]gpu_state, n)
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -4868,9 +4868,9 @@ func FoldAlongInt32Int32Int32Add32TotalGo(grid backend.Grid, lo, hi int, args []
 	s0 := int64(grid.Groups[0]) * n0
 	var as_ [256]int64
 	var bs_ [256]int64
-	var i0_all, di_all, j0_all, j1_all [1024]int64
-	var s_all, s2_all, t4_all [1024]gpu_state
 	n := n0 * n1 * n2
+	i0_all, di_all, j0_all, j1_all := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
+	s_all, s2_all, t4_all := make([]gpu_state, n), make([]gpu_state, n), make([]gpu_state, n)
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -5004,9 +5004,9 @@ func FoldAlongBoolInt32Int32CountTotalGo(grid backend.Grid, lo, hi int, args []b
 	s0 := int64(grid.Groups[0]) * n0
 	var as_ [256]int64
 	var bs_ [256]int64
-	var i0_all, di_all, j0_all, j1_all [1024]int64
-	var s_all, s2_all, t4_all [1024]gpu_state
 	n := n0 * n1 * n2
+	i0_all, di_all, j0_all, j1_all := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
+	s_all, s2_all, t4_all := make([]gpu_state, n), make([]gpu_state, n), make([]gpu_state, n)
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -5140,9 +5140,9 @@ func FoldAlongBoolBoolInt32EndsBoolTruthGo(grid backend.Grid, lo, hi int, args [
 	s0 := int64(grid.Groups[0]) * n0
 	var as_ [256]int64
 	var bs_ [256]int64
-	var i0_all, di_all, j0_all, j1_all [1024]int64
-	var s_all, s2_all, t4_all [1024]gpu_state
 	n := n0 * n1 * n2
+	i0_all, di_all, j0_all, j1_all := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
+	s_all, s2_all, t4_all := make([]gpu_state, n), make([]gpu_state, n), make([]gpu_state, n)
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -5946,8 +5946,8 @@ func FinishFloat32Value32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	var as_ [256]int64
 	var bs_ [256]int64
-	var s_all, s2_all, t3_all [1024]gpu_state
 	n := n0 * n1 * n2
+	s_all, s2_all, t3_all := make([]gpu_state, n), make([]gpu_state, n), make([]gpu_state, n)
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -6042,8 +6042,8 @@ func FinishFloat64Value64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	var as_ [256]int64
 	var bs_ [256]int64
-	var s_all, s2_all, t3_all [1024]gpu_state
 	n := n0 * n1 * n2
+	s_all, s2_all, t3_all := make([]gpu_state, n), make([]gpu_state, n), make([]gpu_state, n)
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -6138,8 +6138,8 @@ func FinishInt32ValueIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	var as_ [256]int64
 	var bs_ [256]int64
-	var s_all, s2_all, t3_all [1024]gpu_state
 	n := n0 * n1 * n2
+	s_all, s2_all, t3_all := make([]gpu_state, n), make([]gpu_state, n), make([]gpu_state, n)
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -6234,8 +6234,8 @@ func FinishInt32IndexGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	var as_ [256]int64
 	var bs_ [256]int64
-	var s_all, s2_all, t3_all [1024]gpu_state
 	n := n0 * n1 * n2
+	s_all, s2_all, t3_all := make([]gpu_state, n), make([]gpu_state, n), make([]gpu_state, n)
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -6330,8 +6330,8 @@ func FinishInt32TotalGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	var as_ [256]int64
 	var bs_ [256]int64
-	var s_all, s2_all, t3_all [1024]gpu_state
 	n := n0 * n1 * n2
+	s_all, s2_all, t3_all := make([]gpu_state, n), make([]gpu_state, n), make([]gpu_state, n)
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -6426,8 +6426,8 @@ func FinishBoolTruthGo(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	var as_ [256]int64
 	var bs_ [256]int64
-	var s_all, s2_all, t3_all [1024]gpu_state
 	n := n0 * n1 * n2
+	s_all, s2_all, t3_all := make([]gpu_state, n), make([]gpu_state, n), make([]gpu_state, n)
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -6526,10 +6526,10 @@ func RoundFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	var sum_ [137]int64
 	var stage_ [1280]int64
-	var spread_all, dirty_all [1024]bool
-	var top_all [1024]int64
-	var m_all, t3_all, m2_all [1024]gpu_left
 	n := n0 * n1 * n2
+	spread_all, dirty_all := make([]bool, n), make([]bool, n)
+	top_all := make([]int64, n)
+	m_all, t3_all, m2_all := make([]gpu_left, n), make([]gpu_left, n), make([]gpu_left, n)
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -6712,10 +6712,10 @@ func RoundFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	var sum_ [137]int64
 	var stage_ [1280]int64
-	var spread_all, dirty_all [1024]bool
-	var top_all [1024]int64
-	var m_all, t3_all, m2_all [1024]gpu_left
 	n := n0 * n1 * n2
+	spread_all, dirty_all := make([]bool, n), make([]bool, n)
+	top_all := make([]int64, n)
+	m_all, t3_all, m2_all := make([]gpu_left, n), make([]gpu_left, n), make([]gpu_left, n)
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -7138,8 +7138,8 @@ func OffsetsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	words_ := args[5].Int64()
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	var runs_ [256]int64
-	var from_all, to_all, before_all [1024]int64
 	n := n0 * n1 * n2
+	from_all, to_all, before_all := make([]int64, n), make([]int64, n), make([]int64, n)
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
