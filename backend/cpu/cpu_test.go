@@ -6,6 +6,7 @@ import (
 	"math"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -99,6 +100,9 @@ func TestRegistered(t *testing.T) {
 	}
 	if runtime.GOOS == "linux" && i.Memory < 1<<20 {
 		t.Errorf("Memory = %d", i.Memory)
+	}
+	if int64(int(i.Memory)) != i.Memory {
+		t.Errorf("Memory = %d, more than a program of %d bits has", i.Memory, strconv.IntSize)
 	}
 	_, err = driver{}.Open(1)
 	want(t, err, backend.ErrNoDevice, "device 1")

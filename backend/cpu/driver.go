@@ -110,6 +110,7 @@ var machine = sync.OnceValue(func() hardware {
 	if m.name == "" {
 		m.name = runtime.GOARCH + " CPU, " + strconv.Itoa(runtime.NumCPU()) + " cores"
 	}
+	m.memory = min(m.memory, math.MaxInt) // a program of 32 bits has 2 to 4 GiB of addresses
 	return m
 })
 

@@ -1,6 +1,7 @@
 package solve
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -262,5 +263,23 @@ func testInverses[T host.Float](t *testing.T) {
 					func(a []T) error { return s.InvertTriangle(!lower, unit, n, a, ld) })
 			}
 		}
+	}
+}
+
+// The work of a large solution is more than an int of 32 bits counts, and still for all cores.
+func TestLargeAtOnce(t *testing.T) {
+	const n = 1300
+	stop, first := errors.New("stop"), 0
+	s := Solver[float32]{AtOnce: func(_, _, k int) (bool, error) {
+		first = k
+		return false, stop
+	}}
+	a, b := make([]float32, n*n), make([]float32, n*n)
+	e := Triangle[float32]{N: n, Data: a, Stride: n, Unit: true}
+	if err := s.Solve(e, true, 1, n, n, b, n); !errors.Is(err, stop) {
+		t.Error(err)
+	}
+	if first != n {
+		t.Errorf("the first work at once has %d steps, not %d", first, n)
 	}
 }

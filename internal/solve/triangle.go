@@ -131,7 +131,7 @@ func (x *work[T]) solve(left bool, alpha T, b []T, ldb int) error {
 // solveColumns is solveRows for all rows. On the host each core takes columns of its own.
 func (x *work[T]) solveColumns() error {
 	n := x.e.N
-	if x.cols < 2*columns || n*n*x.cols/2 < host.SerialWork {
+	if x.cols < 2*columns || float64(n)*float64(n)*float64(x.cols)/2 < host.SerialWork {
 		return x.solveRows(0, n)
 	}
 	once, err := x.atOnce(n, x.cols, n)
