@@ -68,8 +68,7 @@ func Quads[E Byte](along bool, rows, cols int, x []E, ldx int, dst []int32) {
 	switch {
 	case rows == 0 || cols == 0:
 	case along:
-		count := (cols + 3) / 4
-		wordBands(rows, count, func(i int) { wordsAlong(quads, x[i*ldx:][:cols], dst[i*count:][:count]) })
+		m.words(quads, 0, rows, 0, cols, dst)
 	default:
 		m.words(quads, 0, cols, 0, rows, dst)
 	}
@@ -131,7 +130,7 @@ func gemmBytes(unsigned bool, m, n, k int, a, b wordMaker, add bool, c []int32, 
 	}
 	width := kern.width
 	rows, cols, steps := equal(m, wordRows, 1), equal(n, wordRows, 1), equal(k, wordSteps, 64)
-	most := apart((steps + width - 1) / width)
+	most := (steps + width - 1) / width
 	s, memory := Take[int32]((rows + cols) * most)
 	defer s.Give()
 	x, y := memory[:rows*most], memory[rows*most:]
@@ -175,13 +174,9 @@ func multiply(kern *microKernel[int32], part problem[int32]) {
 // A's with their sign bits flipped. That is more by what a row of 128s by B gives, which is taken
 // from each row of C first.
 func (kern *bytesKernel) multiplyFlipped(part problem[int32]) {
-	rows, cols := part.m, part.k // of A's words in memory
-	if part.transA {
-		rows, cols = cols, rows
-	}
-	s, memory := Take[int32](max(part.m, part.k) + part.n)
+	s, memory := Take[int32](part.k + part.n)
 	defer s.Give()
-	signs, more := memory[part.n:], memory[:part.n]
+	signs, more := memory[:part.k], memory[part.k:]
 	for i := range signs {
 		signs[i] = -0x7f7f7f80 // of four bytes
 	}
@@ -190,12 +185,12 @@ func (kern *bytesKernel) multiplyFlipped(part problem[int32]) {
 	row.a, row.lda, row.c, row.ldc = signs, part.k, more, part.n
 	multiply(kern.microKernel, row)
 
-	bands[int32](part.m, part.n, 1, func(lo, hi int) {
+	bands[int32](part.m, max(part.n, part.k), 1, func(lo, hi int) {
 		kern.finish(hi-lo, part.n, -1, &more[0], 0, 1, &part.c[lo*part.ldc], part.ldc, part.accumulate)
-	})
-	wordBands(rows, cols, func(i int) {
-		words := asBytes(part.a[i*part.lda:][:cols])
-		subtle.XORBytes(words, words, asBytes(signs))
+		for i := lo; i < hi; i++ {
+			words := asBytes(part.a[i*part.k:][:part.k])
+			subtle.XORBytes(words, words, asBytes(signs))
+		}
 	})
 	part.accumulate = true
 	multiply(kern.microKernel, part)
@@ -224,21 +219,16 @@ func (x byteMatrix[E]) words(kern *bytesKernel, o, lines, p, steps int, dst []in
 	width := kern.width
 	count := (steps + width - 1) / width
 	if x.along {
-		ld = apart(count)
 		wordBands(lines, count, func(i int) {
-			wordsAlong(kern, x.data[(o+i)*x.stride+p:][:steps], dst[i*ld:][:count])
+			wordsAlong(kern, x.data[(o+i)*x.stride+p:][:steps], dst[i*count:][:count])
 		})
-		return ld, true
+		return count, true
 	}
 	wordBands(count, lines, func(w int) {
 		wordsDown(kern, x.data[(p+w*width)*x.stride+o:], x.stride, min(width, steps-w*width), dst[w*lines:][:lines])
 	})
 	return lines, false
 }
-
-// apart is how many words apart rows of n lie: a power of two would take them to the same few lines
-// of a cache.
-func apart(n int) int { return roundUp(n, cacheLine/4) | cacheLine/4 }
 
 // wordBands calls f for each row of words, over the cores where there are many.
 func wordBands(rows, cols int, f func(row int)) {
