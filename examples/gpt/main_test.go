@@ -221,7 +221,9 @@ func TestSave(t *testing.T) {
 	refuse("another shape", func(o *options) { o.dim = 32 }, "wpe is F32 [16 16]")
 	refuse("another shape", func(o *options) { o.dim = 32 }, "and the model has F32 [32 16]")
 	refuse("more layers", func(o *options) { o.layers = 2 }, "10 tensors, and the model has 16")
-	refuse("another text", func(o *options) { o.text = "main.go" }, "learned from ")
+	other := filepath.Join(t.TempDir(), "text")
+	check(os.WriteFile(other, []byte(strings.Repeat("The quick brown fox jumps over the lazy dog. ", 1000)), 0o600))
+	refuse("another text", func(o *options) { o.text = other }, "learned from ")
 	for _, n := range []int{0, 7, 8, 100, len(data) - 1} {
 		check(os.WriteFile(file, data[:n], 0o600))
 		refuse("cut off", func(*options) {}, file)
