@@ -44,7 +44,7 @@ var AlongKernels = support.Kernels{
 }
 
 var AlongFloat32SinglePlainKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Along_float32_single_plain", nativecode.Code_along.Of("Along_float32_single_plain", "a8afe6002c487e114a4c271900cf390e"), support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("r.outputs", "long", 8).Scalar("r.height", "long", 8).Scalar("r.cols", "long", 8).Scalar("r.turns", "long", 8).Scalar("r.spread", "uint", 4).Scalar("r.fours", "uint", 4).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), AlongFloat32SinglePlainGo, AlongFloat32SinglePlainPlain, "along.go", "../../../internal/superacc/superacc.go", "format.go", "block.go", "../../../internal/superacc/value.go")
+	return kernelsPacked.Source("Along_float32_single_plain", nativecode.Code_along.Of("Along_float32_single_plain", "61dacc9f4f5e0f727e6181dd5dde83b5"), support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("r.outputs", "long", 8).Scalar("r.height", "long", 8).Scalar("r.cols", "long", 8).Scalar("r.turns", "long", 8).Scalar("r.spread", "uint", 4).Scalar("r.fours", "uint", 4).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), AlongFloat32SinglePlainGo, AlongFloat32SinglePlainPlain, "along.go", "../../../internal/superacc/superacc.go", "format.go", "block.go", "../../../internal/superacc/value.go")
 }}
 
 var AlongFloat64DoublePlainKernel = support.Lazy{New: func() *backend.Source {
@@ -52,7 +52,7 @@ var AlongFloat64DoublePlainKernel = support.Lazy{New: func() *backend.Source {
 }}
 
 var AlongFloat32SingleProductKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Along_float32_single_product", nativecode.Code_along.Of("Along_float32_single_product", "69c42ee47a07e0cef3165fae5dd3814f"), support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("r.outputs", "long", 8).Scalar("r.height", "long", 8).Scalar("r.cols", "long", 8).Scalar("r.turns", "long", 8).Scalar("r.spread", "uint", 4).Scalar("r.fours", "uint", 4).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), AlongFloat32SingleProductGo, AlongFloat32SingleProductPlain, "along.go", "../../../internal/superacc/superacc.go", "format.go", "block.go", "../../../internal/superacc/value.go")
+	return kernelsPacked.Source("Along_float32_single_product", nativecode.Code_along.Of("Along_float32_single_product", "b2ec8ec5a8db312b8db88fbf819d919f"), support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("r.outputs", "long", 8).Scalar("r.height", "long", 8).Scalar("r.cols", "long", 8).Scalar("r.turns", "long", 8).Scalar("r.spread", "uint", 4).Scalar("r.fours", "uint", 4).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), AlongFloat32SingleProductGo, AlongFloat32SingleProductPlain, "along.go", "../../../internal/superacc/superacc.go", "format.go", "block.go", "../../../internal/superacc/value.go")
 }}
 
 var AlongFloat64DoubleProductKernel = support.Lazy{New: func() *backend.Source {
@@ -86,23 +86,23 @@ var EachKernels = support.Kernels{
 }
 
 var EachFloat32SinglePlainKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Each_float32_single_plain", nativecode.Code_each.Of("Each_float32_single_plain", "d0fca512bb32dab24c3c80251dc8467c"), support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("down", "uint", 4).Scalar("spread", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat32SinglePlainGo, EachFloat32SinglePlainPlain, "each.go", "fold.go", "prefix.go", "../../../internal/superacc/superacc.go", "format.go", "../../../internal/superacc/value.go", "block.go")
+	return kernelsPacked.Source("Each_float32_single_plain", nativecode.Code_each.Of("Each_float32_single_plain", "633de2ea437052ce9211db64b571bad8"), support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("down", "uint", 4).Scalar("spread", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat32SinglePlainGo, EachFloat32SinglePlainPlain, "each.go", "fold.go", "prefix.go", "../../../internal/superacc/superacc.go", "format.go", "../../../internal/superacc/value.go", "block.go")
 }}
 
 var EachFloat64DoublePlainKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Each_float64_double_plain", nativecode.Code_each.Of("Each_float64_double_plain", "8875768e6ef0dca7ce30ac3c7401aca3"), support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("words", "long", 8).ConstSlice("shift", "double", 8).Scalar("down", "uint", 4).Scalar("spread", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat64DoublePlainGo, EachFloat64DoublePlainPlain, "each.go", "fold.go", "prefix.go", "../../../internal/superacc/superacc.go", "format.go", "../../../internal/superacc/value.go", "block.go")
+	return kernelsPacked.Source("Each_float64_double_plain", nativecode.Code_each.Of("Each_float64_double_plain", "f8273a2ceec0005cc02be3f48e433bf3"), support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("words", "long", 8).ConstSlice("shift", "double", 8).Scalar("down", "uint", 4).Scalar("spread", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat64DoublePlainGo, EachFloat64DoublePlainPlain, "each.go", "fold.go", "prefix.go", "../../../internal/superacc/superacc.go", "format.go", "../../../internal/superacc/value.go", "block.go")
 }}
 
 var EachFloat32SingleProductKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Each_float32_single_product", nativecode.Code_each.Of("Each_float32_single_product", "858001aac1e01236562d1b4dbe1ffd65"), support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("down", "uint", 4).Scalar("spread", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat32SingleProductGo, EachFloat32SingleProductPlain, "each.go", "fold.go", "prefix.go", "../../../internal/superacc/superacc.go", "format.go", "../../../internal/superacc/value.go", "block.go")
+	return kernelsPacked.Source("Each_float32_single_product", nativecode.Code_each.Of("Each_float32_single_product", "fc5a53883627f13af3f3115b29df0111"), support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("down", "uint", 4).Scalar("spread", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat32SingleProductGo, EachFloat32SingleProductPlain, "each.go", "fold.go", "prefix.go", "../../../internal/superacc/superacc.go", "format.go", "../../../internal/superacc/value.go", "block.go")
 }}
 
 var EachFloat64DoubleProductKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Each_float64_double_product", nativecode.Code_each.Of("Each_float64_double_product", "7f7a07b9366a9080c83516c368f0f703"), support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("words", "long", 8).ConstSlice("shift", "double", 8).Scalar("down", "uint", 4).Scalar("spread", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat64DoubleProductGo, EachFloat64DoubleProductPlain, "each.go", "fold.go", "prefix.go", "../../../internal/superacc/superacc.go", "format.go", "../../../internal/superacc/value.go", "block.go")
+	return kernelsPacked.Source("Each_float64_double_product", nativecode.Code_each.Of("Each_float64_double_product", "0aa66390ea685c52744e046097099b59"), support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("words", "long", 8).ConstSlice("shift", "double", 8).Scalar("down", "uint", 4).Scalar("spread", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat64DoubleProductGo, EachFloat64DoubleProductPlain, "each.go", "fold.go", "prefix.go", "../../../internal/superacc/superacc.go", "format.go", "../../../internal/superacc/value.go", "block.go")
 }}
 
 var EachFloat32SingleBareKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Each_float32_single_bare", nativecode.Code_each.Of("Each_float32_single_bare", "0910d0305ccd2c039d436104845ad264"), support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("down", "uint", 4).Scalar("spread", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat32SingleBareGo, EachFloat32SingleBarePlain, "each.go", "prefix.go", "../../../internal/superacc/superacc.go", "fold.go", "../../../internal/superacc/value.go", "block.go", "format.go")
+	return kernelsPacked.Source("Each_float32_single_bare", nativecode.Code_each.Of("Each_float32_single_bare", "f94199e8fdedd286e1e5a815508de28e"), support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("down", "uint", 4).Scalar("spread", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat32SingleBareGo, EachFloat32SingleBarePlain, "each.go", "prefix.go", "../../../internal/superacc/superacc.go", "fold.go", "../../../internal/superacc/value.go", "block.go", "format.go")
 }}
 
 // LaunchFoldAlong runs [FoldAlong] over grid. Slices and matrices are in host memory or on the device of s;
@@ -529,7 +529,7 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "each.go", Head: "func Each[S float32 | float64, F format[S], P terms](it gpu.Item, f F, p P, c, x, y gpu.Matrix[S], words []int64,", Hash: "0887de25728c30b7f9cecab800589e14676ab0075dde8a4becab3e68a2b678b3"},
 	{File: "each.go", Head: "func shareOf(it gpu.Item, outputs int) (from, end int) {", Hash: "b7a75022ef0c4b1cb11d59aa34362767260b7a10e94c13746cb4687aa184c144"},
 	{File: "each.go", Head: "func masked[S float32 | float64](x S, mask int64) S {", Hash: "74dde79928416a91553f88e8d9708df5ecd563c39d20e44bf685f6869b70c30a"},
-	{File: "each.go", Head: "func guessLine[S float32 | float64, F format[S], P terms](f F, p P, x, y gpu.Matrix[S], o, n int, down bool, shift S,", Hash: "af445d101d81b03a564ba2ea955b554467e094104d65a607a96ecc8ea6763e52"},
+	{File: "each.go", Head: "func guessLine[S float32 | float64, F format[S], P terms](f F, p P, x, y gpu.Matrix[S], o, n int, down bool, shift S,", Hash: "067f2d6b3667e97a4163486495667ecc28df875ed05660a6d6cd1c1d8443f107"},
 	{File: "each.go", Head: "func extractLine[S float32 | float64, F format[S], P terms](f F, p P, x, y gpu.Matrix[S], o, i, end int, down bool,", Hash: "7d19786c03ffdd4ac3448670f72d8e4057dfd86c823ebc27ee0b0dbe47c1d442"},
 	{File: "each.go", Head: "func lineElements[S float32 | float64, P terms](p P, x, y gpu.Matrix[S], o, k int, down bool) (z, w S) {", Hash: "c546df71bfa911986624e479a15c992dc9462a88269eec3c1e0aa3f949ad8801"},
 	{File: "fold.go", Head: "\"math\"", Hash: "f99cebc449f4c280f91e4ea081ebb79f426ed97882e2cfca1c188cfd4d77d725"},
@@ -626,9 +626,9 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "guess.go", Head: "const (", Hash: "877ae97f075ba541dda40757d349a1297032f11d95bc1aee8fcf0738425306db"},
 	{File: "guess.go", Head: "func twoSum(a, b float64) (sum, err float64) {", Hash: "9bedcd97d2efc709c42058d7dbae90a29e562ba2789f5c110cc775f53f61d254"},
 	{File: "guess.go", Head: "func plus[S float32 | float64, F format[S], P terms](f F, p P, g guess, x, y, shift S, mask int64, quick bool) guess {", Hash: "3aacf2609dfdc6ff0fc262260dc2c7a76c0b408a42b8311bc93b7b4d8d2b30b3"},
-	{File: "guess.go", Head: "func (g guess) over(d float64) guess {", Hash: "6e11cda2eb4e09cc233f4bf2889b80a3dbd20f3193f661e3f6722896ed478435"},
-	{File: "guess.go", Head: "func (g guess) root() guess {", Hash: "0260b9a1a81144106ebc46510bd5dbe6888c18ad31ef732cd9045c2912b1c505"},
-	{File: "guess.go", Head: "func sure[S float32 | float64, F format[S]](f F, g guess, q quotient, quick bool, n int) (S, bool) {", Hash: "4433b0b2b6ea27972f80d5912e6a9f23e48644793d0c36d874b4dbc416a8c3c9"},
+	{File: "guess.go", Head: "func over[S float32 | float64, F format[S]](f F, g guess, d float64) guess {", Hash: "0bfbfc27457db124f5eb528d66861aef26cd6457b9b898d678fda0e5eef9b8c5"},
+	{File: "guess.go", Head: "func root[S float32 | float64, F format[S]](f F, g guess) guess {", Hash: "72566b3e738a9d125da86e3ba4b73333ca53ff2c0c054609b57702aadb95b3a2"},
+	{File: "guess.go", Head: "func sure[S float32 | float64, F format[S]](f F, g guess, q quotient, quick bool, n int) (S, bool) {", Hash: "05598dc71d8dcf6fb65d6e32e618e04b8dba7e613b64a03d0f876fe68342eced"},
 	{File: "int128.go", Head: "\"math/bits\"", Hash: "472f73e06a29f205acea44e69d4ada6cd97395143fa50a19934b7438d67a9d92"},
 	{File: "int128.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
 	{File: "int128.go", Head: "type int128 struct{ hi, lo uint64 }", Hash: "6b2ffd29fabf3a2e40df5aa58ce8b5e4abe2aaf9d92445133cf9c28320badb39"},
@@ -7666,28 +7666,31 @@ func gpu_plus(f_ gpu_single, p_ gpu_plain, g_ gpu_guess, x_ float32, y_ float32,
 }
 
 func gpu_sure(f_ gpu_single, g_ gpu_guess, q_ gpu_quotient, quick_ bool, n_ int64) (float32, bool) {
-	/*line guess.go:80*/ if quick_ {
+	/*line guess.go:89*/ if quick_ {
 		g_.off_ = float64(g_.off_ * float64(float64(n_)*float64(8.881784197001252e-16)))
 	}
 	t_, t2_ := gpu_twoSum(g_.sum_, g_.rest_)
-	/*line guess.go:83*/ g_.sum_ = t_
-	/*line guess.go:83*/ g_.rest_ = t2_
+	/*line guess.go:92*/ g_.sum_ = t_
+	/*line guess.go:92*/ g_.rest_ = t2_
+	/*line guess.go:94*/ t3_ := g_.off_ + math.Abs(g_.rest_)
+	/*line guess.go:94*/ g_.rest_ = float64(0)
+	/*line guess.go:94*/ g_.off_ = t3_
+//line guess.go:96
 	ok_ := ((q_.over_ != uint64(0)) && (q_.over_ < uint64(16777216))) && ((g_.sum_ == float64(0)) || (math.Abs(g_.sum_) >= float64(7.458340731200207e-155)))
 	if q_.over_ > uint64(1) {
-		g_ = gpu_over(g_, float64(q_.over_))
+		g_ = gpu_over(f_, g_, float64(q_.over_))
 	}
 	if q_.root_ && (g_.sum_ != float64(0)) {
-		g_ = gpu_root(g_)
+		g_ = gpu_root(f_, g_)
 	}
-	/*line guess.go:92*/ g_.off_ = g_.off_ + math.Abs(g_.rest_)
-	/*line guess.go:94*/ if g_.off_ != float64(0) {
+	if g_.off_ != float64(0) {
 		g_.off_ = float64(g_.off_*float64(1.0009765625)) + float64(math.Abs(g_.rest_)*float64(8.881784197001252e-16))
-		/*line guess.go:97*/ g_.off_ = g_.off_ + float64(math.Abs(g_.sum_)*float64(8.881784197001252e-16))
+		/*line guess.go:106*/ g_.off_ = g_.off_ + float64(math.Abs(g_.sum_)*float64(8.881784197001252e-16))
 	}
-	/*line guess.go:100*/ a_ := float32((g_.sum_ + (g_.rest_ - g_.off_)))
-	/*line guess.go:100*/ b_ := float32((g_.sum_ + (g_.rest_ + g_.off_)))
+	/*line guess.go:109*/ a_ := float32((g_.sum_ + (g_.rest_ - g_.off_)))
+	/*line guess.go:109*/ b_ := float32((g_.sum_ + (g_.rest_ + g_.off_)))
 	return a_, (ok_ && (a_ == b_)) && ((a_ != float32(0)) || (g_.off_ == float64(0)))
-//line kernels_tandem.go:7691
+//line kernels_tandem.go:7694
 }
 
 func gpu_extractFrom(f_ gpu_single, p_ gpu_plain, b_ gpu_block, l_ int64, n_ int64, top_ int64, alone_ bool) gpu_extraction {
@@ -7721,7 +7724,7 @@ func gpu_extractFrom(f_ gpu_single, p_ gpu_plain, b_ gpu_block, l_ int64, n_ int
 	}
 	/*line along.go:204*/ e_.w_ = gpu_windowOf(f_, p_, e_)
 	return e_
-//line kernels_tandem.go:7725
+//line kernels_tandem.go:7728
 }
 
 func gpu_fits(f_ gpu_single, p_ gpu_plain, w_ gpu_window, top_ int64, alone_ bool) bool {
@@ -7735,33 +7738,33 @@ func gpu_fits(f_ gpu_single, p_ gpu_plain, w_ gpu_window, top_ int64, alone_ boo
 	/*line block.go:93*/ lo_ = max(lo_, int64(1))
 //line block.go:95
 	return (w_.hi_ == uint32(0)) || (((int64((w_.hi_ >> (20))) <= top_) && (lo_ >= least_)) && ((top_ - lo_) <= (span_ - tail_)))
-//line kernels_tandem.go:7739
+//line kernels_tandem.go:7742
 }
 
 func gpu_plus_(e_ gpu_extracted, g_ gpu_extracted) gpu_extracted {
 //line block.go:30
 	t_ := gpu_extracted{a_: e_.a_ + g_.a_, b_: e_.b_ + g_.b_, c_: e_.c_ + g_.c_, d_: e_.d_ + g_.d_}
 	/*line block.go:30*/ return t_
-//line kernels_tandem.go:7746
+//line kernels_tandem.go:7749
 }
 
 func gpu_counted(e_ gpu_extraction, top_ int64) gpu_extracted {
 	/*line block.go:192*/ a_, b_, c_, d_ := gpu_magicFor(top_)
 	t5_ := gpu_extracted{a_: gpu_unitsAbove(e_.a_, a_), b_: gpu_unitsAbove(e_.b_, b_), c_: gpu_unitsAbove(e_.c_, c_), d_: gpu_unitsAbove(e_.d_, d_)}
 	/*line block.go:193*/ return t5_
-//line kernels_tandem.go:7753
+//line kernels_tandem.go:7756
 }
 
 func gpu_nowhere() gpu_window {
 	/*line block.go:39*/ t_ := gpu_window{lo_: uint32(4294967295)}
 	/*line block.go:39*/ return t_
-//line kernels_tandem.go:7759
+//line kernels_tandem.go:7762
 }
 
 func gpu_and(w_ gpu_window, v_ gpu_window) gpu_window {
 	/*line block.go:42*/ t_ := gpu_window{hi_: max(w_.hi_, v_.hi_), lo_: min(w_.lo_, v_.lo_)}
 	/*line block.go:42*/ return t_
-//line kernels_tandem.go:7765
+//line kernels_tandem.go:7768
 }
 
 func gpu_nextTop(f_ gpu_single, p_ gpu_plain, w_ gpu_window, top_ int64) int64 {
@@ -7769,14 +7772,14 @@ func gpu_nextTop(f_ gpu_single, p_ gpu_plain, w_ gpu_window, top_ int64) int64 {
 		return top_
 	}
 	return gpu_topOf(f_, p_, w_)
-//line kernels_tandem.go:7773
+//line kernels_tandem.go:7776
 }
 
 func gpu_addTo(f_ gpu_single, p_ gpu_plain, words_ []int64, e_ gpu_extracted, top_ int64) {
 	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-384)
 	gpu_addInt(words_, at_+int64(46), e_.a_)
 	gpu_addInt(words_, at_, e_.b_)
-//line kernels_tandem.go:7780
+//line kernels_tandem.go:7783
 }
 
 func gpu_topOf(f_ gpu_single, p_ gpu_plain, w_ gpu_window) int64 {
@@ -7791,7 +7794,7 @@ func gpu_topOf(f_ gpu_single, p_ gpu_plain, w_ gpu_window) int64 {
 		}
 	}
 	/*line block.go:116*/ return top_
-//line kernels_tandem.go:7795
+//line kernels_tandem.go:7798
 }
 
 func gpu_extractFitting(f_ gpu_single, p_ gpu_plain, b_ gpu_block, l_ int64, n_ int64, top_ int64) (gpu_extraction, int64) {
@@ -7809,7 +7812,7 @@ func gpu_extractFitting(f_ gpu_single, p_ gpu_plain, b_ gpu_block, l_ int64, n_ 
 		}
 	}
 	return e_, rest_
-//line kernels_tandem.go:7813
+//line kernels_tandem.go:7816
 }
 
 func gpu_used(top_ int64) int64 {
@@ -7817,7 +7820,7 @@ func gpu_used(top_ int64) int64 {
 		return int64(1026)
 	}
 	return top_
-//line kernels_tandem.go:7821
+//line kernels_tandem.go:7824
 }
 
 func gpu_addRest(f_ gpu_single, p_ gpu_plain, b_ gpu_block, l_ int64, n_ int64, top_ int64, words_ []int64) {
@@ -7830,7 +7833,7 @@ func gpu_addRest(f_ gpu_single, p_ gpu_plain, b_ gpu_block, l_ int64, n_ int64, 
 			}
 		}
 	}
-//line kernels_tandem.go:7834
+//line kernels_tandem.go:7837
 }
 
 func gpu_leave(f_ gpu_single, p_ gpu_plain, words_ []int64, at_ int64, e_ gpu_extracted, top_ int64) {
@@ -7845,7 +7848,7 @@ func gpu_leave(f_ gpu_single, p_ gpu_plain, words_ []int64, at_ int64, e_ gpu_ex
 	/*line block.go:213*/ words_[t3_] = int64(0)
 	/*line block.go:213*/ words_[t4_] = int64(0)
 	/*line block.go:217*/ words_[at_+int64(24)] = top_ << (3)
-//line kernels_tandem.go:7849
+//line kernels_tandem.go:7852
 }
 
 func gpu_rounded(f_ gpu_single, v_ gpu_Value, special_ int64, q_ gpu_quotient) float32 {
@@ -7863,19 +7866,19 @@ func gpu_rounded(f_ gpu_single, v_ gpu_Value, special_ int64, q_ gpu_quotient) f
 		}
 	}
 	/*line format.go:117*/ return gpu_round(f_, v_)
-//line kernels_tandem.go:7867
+//line kernels_tandem.go:7870
 }
 
 func gpu_valueOf(f_ gpu_single, p_ gpu_plain, e_ gpu_extracted, top_ int64) gpu_Value {
 	/*line block.go:227*/ s_ := gpu_joined(e_.a_, e_.b_)
 	/*line block.go:229*/ return gpu_value(s_, gpu_unit(top_))
-//line kernels_tandem.go:7873
+//line kernels_tandem.go:7876
 }
 
 func gpu_ofWords(f_ gpu_single, sum_ []int64, q_ gpu_quotient) float32 {
 	/*line format.go:145*/ t_ := gpu_Top(sum_, gpu_wordsOf(f_), int64(-384))
 	/*line format.go:145*/ return gpu_rounded(f_, t_, sum_[24], q_)
-//line kernels_tandem.go:7879
+//line kernels_tandem.go:7882
 }
 
 func gpu_Carry(w_ []int64, at_ gpu_Place) {
@@ -7886,13 +7889,13 @@ func gpu_Carry(w_ []int64, at_ gpu_Place) {
 		w_[at_.At_+(k_*at_.Step_)] = v_ & int64(4294967295)
 	}
 	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
-//line kernels_tandem.go:7890
+//line kernels_tandem.go:7893
 }
 
 func gpu_wordsOf(f_ gpu_single) gpu_Place {
 	/*line format.go:140*/ t_ := gpu_Place{Step_: int64(1), N_: int64(24)}
 	/*line format.go:140*/ return t_
-//line kernels_tandem.go:7896
+//line kernels_tandem.go:7899
 }
 
 func gpu_extractFrom_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, l_ int64, n_ int64, top_ int64, alone_ bool) gpu_extraction {
@@ -7917,7 +7920,7 @@ func gpu_extractFrom_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, l_ int64, n_ i
 	}
 	/*line along.go:204*/ e_.w_ = gpu_windowOf_(f_, p_, e_)
 	return e_
-//line kernels_tandem.go:7921
+//line kernels_tandem.go:7924
 }
 
 func gpu_fits_(f_ gpu_double, p_ gpu_plain, w_ gpu_window, top_ int64, alone_ bool) bool {
@@ -7931,7 +7934,7 @@ func gpu_fits_(f_ gpu_double, p_ gpu_plain, w_ gpu_window, top_ int64, alone_ bo
 	/*line block.go:93*/ lo_ = max(lo_, int64(1))
 //line block.go:95
 	return (w_.hi_ == uint32(0)) || (((int64((w_.hi_ >> (20))) <= top_) && (lo_ >= least_)) && ((top_ - lo_) <= (span_ - tail_)))
-//line kernels_tandem.go:7935
+//line kernels_tandem.go:7938
 }
 
 func gpu_nextTop_(f_ gpu_double, p_ gpu_plain, w_ gpu_window, top_ int64) int64 {
@@ -7939,14 +7942,14 @@ func gpu_nextTop_(f_ gpu_double, p_ gpu_plain, w_ gpu_window, top_ int64) int64 
 		return top_
 	}
 	return gpu_topOf_(f_, p_, w_)
-//line kernels_tandem.go:7943
+//line kernels_tandem.go:7946
 }
 
 func gpu_addTo_(f_ gpu_double, p_ gpu_plain, words_ []int64, e_ gpu_extracted, top_ int64) {
 	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-2176)
 	gpu_addInt(words_, at_+int64(46), e_.a_)
 	gpu_addInt(words_, at_, e_.b_)
-//line kernels_tandem.go:7950
+//line kernels_tandem.go:7953
 }
 
 func gpu_topOf_(f_ gpu_double, p_ gpu_plain, w_ gpu_window) int64 {
@@ -7960,7 +7963,7 @@ func gpu_topOf_(f_ gpu_double, p_ gpu_plain, w_ gpu_window) int64 {
 		}
 	}
 	/*line block.go:116*/ return top_
-//line kernels_tandem.go:7964
+//line kernels_tandem.go:7967
 }
 
 func gpu_extractFitting_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, l_ int64, n_ int64, top_ int64) (gpu_extraction, int64) {
@@ -7978,7 +7981,7 @@ func gpu_extractFitting_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, l_ int64, n
 		}
 	}
 	return e_, rest_
-//line kernels_tandem.go:7982
+//line kernels_tandem.go:7985
 }
 
 func gpu_addRest_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, l_ int64, n_ int64, top_ int64, words_ []int64) {
@@ -7991,7 +7994,7 @@ func gpu_addRest_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, l_ int64, n_ int64
 			}
 		}
 	}
-//line kernels_tandem.go:7995
+//line kernels_tandem.go:7998
 }
 
 func gpu_leave_(f_ gpu_double, p_ gpu_plain, words_ []int64, at_ int64, e_ gpu_extracted, top_ int64) {
@@ -8006,7 +8009,7 @@ func gpu_leave_(f_ gpu_double, p_ gpu_plain, words_ []int64, at_ int64, e_ gpu_e
 	/*line block.go:213*/ words_[t3_] = int64(0)
 	/*line block.go:213*/ words_[t4_] = int64(0)
 	/*line block.go:217*/ words_[at_+int64(136)] = top_ << (3)
-//line kernels_tandem.go:8010
+//line kernels_tandem.go:8013
 }
 
 func gpu_rounded_(f_ gpu_double, v_ gpu_Value, special_ int64, q_ gpu_quotient) float64 {
@@ -8024,25 +8027,25 @@ func gpu_rounded_(f_ gpu_double, v_ gpu_Value, special_ int64, q_ gpu_quotient) 
 		}
 	}
 	/*line format.go:117*/ return gpu_round_(f_, v_)
-//line kernels_tandem.go:8028
+//line kernels_tandem.go:8031
 }
 
 func gpu_valueOf_(f_ gpu_double, p_ gpu_plain, e_ gpu_extracted, top_ int64) gpu_Value {
 	/*line block.go:227*/ s_ := gpu_joined(e_.a_, e_.b_)
 	/*line block.go:229*/ return gpu_value(s_, gpu_unit(top_))
-//line kernels_tandem.go:8034
+//line kernels_tandem.go:8037
 }
 
 func gpu_ofWords_(f_ gpu_double, sum_ []int64, q_ gpu_quotient) float64 {
 	/*line format.go:145*/ t_ := gpu_Top(sum_, gpu_wordsOf_(f_), int64(-2176))
 	/*line format.go:145*/ return gpu_rounded_(f_, t_, sum_[136], q_)
-//line kernels_tandem.go:8040
+//line kernels_tandem.go:8043
 }
 
 func gpu_wordsOf_(f_ gpu_double) gpu_Place {
 	/*line format.go:140*/ t_ := gpu_Place{Step_: int64(1), N_: int64(136)}
 	/*line format.go:140*/ return t_
-//line kernels_tandem.go:8046
+//line kernels_tandem.go:8049
 }
 
 func gpu_guessLanes_(f_ gpu_single, p_ gpu_product, b_ gpu_block, g_ gpu_guess, i_ int64, j_ int64, di_ int64, dj_ int64) gpu_guess {
@@ -8069,7 +8072,7 @@ func gpu_guessLanes_(f_ gpu_single, p_ gpu_product, b_ gpu_block, g_ gpu_guess, 
 		/*line along.go:318*/ j_ = t12_
 	}
 	/*line along.go:322*/ return g_
-//line kernels_tandem.go:8073
+//line kernels_tandem.go:8076
 }
 
 func gpu_elementsAt_(p_ gpu_product, b_ gpu_block, i_ int64, j_ int64) (float32, float32) {
@@ -8080,7 +8083,7 @@ func gpu_elementsAt_(p_ gpu_product, b_ gpu_block, i_ int64, j_ int64) (float32,
 	/*line along.go:171*/ y_ = float32(0)
 	/*line along.go:173*/ y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
 	/*line along.go:175*/ return x_, y_
-//line kernels_tandem.go:8084
+//line kernels_tandem.go:8087
 }
 
 func gpu_plus__(f_ gpu_single, p_ gpu_product, g_ gpu_guess, x_ float32, y_ float32, shift_ float32, mask_ int64, quick_ bool) gpu_guess {
@@ -8094,7 +8097,7 @@ func gpu_plus__(f_ gpu_single, p_ gpu_product, g_ gpu_guess, x_ float32, y_ floa
 	sum_, err_ := gpu_twoSum(g_.sum_, t3_)
 	/*line guess.go:43*/ t7_ := gpu_guess{sum_: sum_, rest_: float64(0), off_: g_.off_ + math.Abs(err_)}
 	/*line guess.go:43*/ return t7_
-//line kernels_tandem.go:8098
+//line kernels_tandem.go:8101
 }
 
 func gpu_extractFrom__(f_ gpu_single, p_ gpu_product, b_ gpu_block, l_ int64, n_ int64, top_ int64, alone_ bool) gpu_extraction {
@@ -8119,7 +8122,7 @@ func gpu_extractFrom__(f_ gpu_single, p_ gpu_product, b_ gpu_block, l_ int64, n_
 	}
 	/*line along.go:204*/ e_.w_ = gpu_windowOf__(f_, p_, e_)
 	return e_
-//line kernels_tandem.go:8123
+//line kernels_tandem.go:8126
 }
 
 func gpu_fits__(f_ gpu_single, p_ gpu_product, w_ gpu_window, top_ int64, alone_ bool) bool {
@@ -8134,7 +8137,7 @@ func gpu_fits__(f_ gpu_single, p_ gpu_product, w_ gpu_window, top_ int64, alone_
 	/*line block.go:93*/ lo_ = max(lo_, int64(1))
 //line block.go:95
 	return (w_.hi_ == uint32(0)) || (((int64((w_.hi_ >> (20))) <= top_) && (lo_ >= least_)) && ((top_ - lo_) <= (span_ - tail_)))
-//line kernels_tandem.go:8138
+//line kernels_tandem.go:8141
 }
 
 func gpu_nextTop__(f_ gpu_single, p_ gpu_product, w_ gpu_window, top_ int64) int64 {
@@ -8142,14 +8145,14 @@ func gpu_nextTop__(f_ gpu_single, p_ gpu_product, w_ gpu_window, top_ int64) int
 		return top_
 	}
 	return gpu_topOf__(f_, p_, w_)
-//line kernels_tandem.go:8146
+//line kernels_tandem.go:8149
 }
 
 func gpu_addTo__(f_ gpu_single, p_ gpu_product, words_ []int64, e_ gpu_extracted, top_ int64) {
 	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-384)
 	gpu_addInt(words_, at_+int64(46), e_.a_)
 	gpu_addInt(words_, at_, e_.b_)
-//line kernels_tandem.go:8153
+//line kernels_tandem.go:8156
 }
 
 func gpu_topOf__(f_ gpu_single, p_ gpu_product, w_ gpu_window) int64 {
@@ -8164,7 +8167,7 @@ func gpu_topOf__(f_ gpu_single, p_ gpu_product, w_ gpu_window) int64 {
 		}
 	}
 	/*line block.go:116*/ return top_
-//line kernels_tandem.go:8168
+//line kernels_tandem.go:8171
 }
 
 func gpu_extractFitting__(f_ gpu_single, p_ gpu_product, b_ gpu_block, l_ int64, n_ int64, top_ int64) (gpu_extraction, int64) {
@@ -8182,7 +8185,7 @@ func gpu_extractFitting__(f_ gpu_single, p_ gpu_product, b_ gpu_block, l_ int64,
 		}
 	}
 	return e_, rest_
-//line kernels_tandem.go:8186
+//line kernels_tandem.go:8189
 }
 
 func gpu_addRest__(f_ gpu_single, p_ gpu_product, b_ gpu_block, l_ int64, n_ int64, top_ int64, words_ []int64) {
@@ -8195,7 +8198,7 @@ func gpu_addRest__(f_ gpu_single, p_ gpu_product, b_ gpu_block, l_ int64, n_ int
 			}
 		}
 	}
-//line kernels_tandem.go:8199
+//line kernels_tandem.go:8202
 }
 
 func gpu_leave__(f_ gpu_single, p_ gpu_product, words_ []int64, at_ int64, e_ gpu_extracted, top_ int64) {
@@ -8210,13 +8213,13 @@ func gpu_leave__(f_ gpu_single, p_ gpu_product, words_ []int64, at_ int64, e_ gp
 	/*line block.go:213*/ words_[t3_] = int64(0)
 	/*line block.go:213*/ words_[t4_] = int64(0)
 	/*line block.go:217*/ words_[at_+int64(24)] = top_ << (3)
-//line kernels_tandem.go:8214
+//line kernels_tandem.go:8217
 }
 
 func gpu_valueOf__(f_ gpu_single, p_ gpu_product, e_ gpu_extracted, top_ int64) gpu_Value {
 	/*line block.go:227*/ s_ := gpu_joined(e_.a_, e_.b_)
 	/*line block.go:229*/ return gpu_value(s_, gpu_unit(top_))
-//line kernels_tandem.go:8220
+//line kernels_tandem.go:8223
 }
 
 func gpu_extractFrom___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, l_ int64, n_ int64, top_ int64, alone_ bool) gpu_extraction {
@@ -8241,7 +8244,7 @@ func gpu_extractFrom___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, l_ int64, 
 	}
 	/*line along.go:204*/ e_.w_ = gpu_windowOf___(f_, p_, e_)
 	return e_
-//line kernels_tandem.go:8245
+//line kernels_tandem.go:8248
 }
 
 func gpu_fits___(f_ gpu_double, p_ gpu_product, w_ gpu_window, top_ int64, alone_ bool) bool {
@@ -8255,7 +8258,7 @@ func gpu_fits___(f_ gpu_double, p_ gpu_product, w_ gpu_window, top_ int64, alone
 	/*line block.go:91*/ lo_ := int64((w_.lo_ >> (20)))
 //line block.go:95
 	return (w_.hi_ == uint32(0)) || (((int64((w_.hi_ >> (20))) <= top_) && (lo_ >= least_)) && ((top_ - lo_) <= (span_ - tail_)))
-//line kernels_tandem.go:8259
+//line kernels_tandem.go:8262
 }
 
 func gpu_nextTop___(f_ gpu_double, p_ gpu_product, w_ gpu_window, top_ int64) int64 {
@@ -8263,7 +8266,7 @@ func gpu_nextTop___(f_ gpu_double, p_ gpu_product, w_ gpu_window, top_ int64) in
 		return top_
 	}
 	return gpu_topOf___(f_, p_, w_)
-//line kernels_tandem.go:8267
+//line kernels_tandem.go:8270
 }
 
 func gpu_addTo___(f_ gpu_double, p_ gpu_product, words_ []int64, e_ gpu_extracted, top_ int64) {
@@ -8272,7 +8275,7 @@ func gpu_addTo___(f_ gpu_double, p_ gpu_product, words_ []int64, e_ gpu_extracte
 	gpu_addInt(words_, at_, e_.b_)
 	/*line block.go:205*/ gpu_addInt(words_, (at_+int64(46))-int64(54), e_.c_)
 	gpu_addInt(words_, at_-int64(54), e_.d_)
-//line kernels_tandem.go:8276
+//line kernels_tandem.go:8279
 }
 
 func gpu_topOf___(f_ gpu_double, p_ gpu_product, w_ gpu_window) int64 {
@@ -8287,7 +8290,7 @@ func gpu_topOf___(f_ gpu_double, p_ gpu_product, w_ gpu_window) int64 {
 		}
 	}
 	/*line block.go:116*/ return top_
-//line kernels_tandem.go:8291
+//line kernels_tandem.go:8294
 }
 
 func gpu_extractFitting___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, l_ int64, n_ int64, top_ int64) (gpu_extraction, int64) {
@@ -8305,7 +8308,7 @@ func gpu_extractFitting___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, l_ int6
 		}
 	}
 	return e_, rest_
-//line kernels_tandem.go:8309
+//line kernels_tandem.go:8312
 }
 
 func gpu_addRest___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, l_ int64, n_ int64, top_ int64, words_ []int64) {
@@ -8318,7 +8321,7 @@ func gpu_addRest___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, l_ int64, n_ i
 			}
 		}
 	}
-//line kernels_tandem.go:8322
+//line kernels_tandem.go:8325
 }
 
 func gpu_leave___(f_ gpu_double, p_ gpu_product, words_ []int64, at_ int64, e_ gpu_extracted, top_ int64) {
@@ -8339,30 +8342,41 @@ func gpu_leave___(f_ gpu_double, p_ gpu_product, words_ []int64, at_ int64, e_ g
 	/*line block.go:215*/ words_[t7_] = t9_
 	/*line block.go:215*/ words_[t8_] = t10_
 	/*line block.go:217*/ words_[at_+int64(136)] = top_ << (3)
-//line kernels_tandem.go:8343
+//line kernels_tandem.go:8346
 }
 
 func gpu_valueOf___(f_ gpu_double, p_ gpu_product, e_ gpu_extracted, top_ int64) gpu_Value {
 	/*line block.go:227*/ s_ := gpu_joined(e_.a_, e_.b_)
 	/*line block.go:231*/ return gpu_valueWith(s_, int64(54), gpu_joined(e_.c_, e_.d_), gpu_unit(top_)-int64(54))
-//line kernels_tandem.go:8349
+//line kernels_tandem.go:8352
 }
 
 func gpu_guessLine(f_ gpu_single, p_ gpu_plain, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, n_ int64, down_ bool, shift_ float32, mask_ int64, quick_ bool) gpu_guess {
 	/*line each.go:119*/ var g_ gpu_guess
+	k_ := int64(0)
 	if down_ {
-		for t_, k_ := n_, int64(0); k_ < t_; k_ = k_ + int64(1) {
+		for ; quick_ && ((k_ + int64(3)) < n_); k_ = k_ + int64(4) {
+			z0_, w0_ := gpu_lineElements(p_, x_, x_, o_, k_, true)
+			z1_, w1_ := gpu_lineElements(p_, x_, x_, o_, k_+int64(1), true)
+			z2_, w2_ := gpu_lineElements(p_, x_, x_, o_, k_+int64(2), true)
+			z3_, w3_ := gpu_lineElements(p_, x_, x_, o_, k_+int64(3), true)
+			g_ = gpu_plus(f_, p_, g_, z0_, w0_, shift_, mask_, true)
+			g_ = gpu_plus(f_, p_, g_, z1_, w1_, shift_, mask_, true)
+			g_ = gpu_plus(f_, p_, g_, z2_, w2_, shift_, mask_, true)
+			g_ = gpu_plus(f_, p_, g_, z3_, w3_, shift_, mask_, true)
+		}
+		for ; k_ < n_; k_ = k_ + int64(1) {
 			z_, w_ := gpu_lineElements(p_, x_, x_, o_, k_, true)
 			g_ = gpu_plus(f_, p_, g_, z_, w_, shift_, mask_, quick_)
 		}
 		return g_
 	}
-	for t4_, k2_ := n_, int64(0); k2_ < t4_; k2_ = k2_ + int64(1) {
-		z2_, w2_ := gpu_lineElements(p_, x_, y_, o_, k2_, false)
-		g_ = gpu_plus(f_, p_, g_, z2_, w2_, shift_, mask_, quick_)
+	for ; k_ < n_; k_ = k_ + int64(1) {
+		z4_, w4_ := gpu_lineElements(p_, x_, y_, o_, k_, false)
+		g_ = gpu_plus(f_, p_, g_, z4_, w4_, shift_, mask_, quick_)
 	}
 	return g_
-//line kernels_tandem.go:8366
+//line kernels_tandem.go:8380
 }
 
 func gpu_put(c_ gpu_Matrix, o_ int64, v_ float32) {
@@ -8371,12 +8385,12 @@ func gpu_put(c_ gpu_Matrix, o_ int64, v_ float32) {
 	} else {
 		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
 	}
-//line kernels_tandem.go:8375
+//line kernels_tandem.go:8389
 }
 
 func gpu_extractLine(f_ gpu_single, p_ gpu_plain, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, i_ int64, end_ int64, down_ bool, shift_ float32, mask_ int64, top_ int64, alone_ bool) gpu_extraction {
-	/*line each.go:138*/ e_ := gpu_extract(top_)
-	/*line each.go:138*/ k_ := i_
+	/*line each.go:149*/ e_ := gpu_extract(top_)
+	/*line each.go:149*/ k_ := i_
 	if down_ {
 		for ; (k_ + int64(3)) < end_; k_ = k_ + int64(4) {
 			z0_, w0_ := gpu_lineElements(p_, x_, x_, o_, k_, true)
@@ -8400,44 +8414,44 @@ func gpu_extractLine(f_ gpu_single, p_ gpu_plain, x_ gpu_Matrix, y_ gpu_Matrix, 
 	}
 	e_.w_ = gpu_windowOf(f_, p_, e_)
 	return e_
-//line kernels_tandem.go:8404
+//line kernels_tandem.go:8418
 }
 
 func gpu_clearWords(words_ []int64, at_ gpu_Place) {
 	/*line prefix.go:71*/ for t_, k_ := at_.N_+int64(1), int64(0); k_ < t_; k_ = k_ + int64(1) {
 		words_[at_.At_+(k_*at_.Step_)] = int64(0)
 	}
-//line kernels_tandem.go:8411
+//line kernels_tandem.go:8425
 }
 
 func gpu_addTo____(f_ gpu_single, p_ gpu_plain, words_ []int64, e_ gpu_extracted, top_ int64) {
 	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-384)
 	gpu_addInt_(words_, at_+int64(46), e_.a_)
 	gpu_addInt_(words_, at_, e_.b_)
-//line kernels_tandem.go:8418
+//line kernels_tandem.go:8432
 }
 
 func gpu_lineElements(p_ gpu_plain, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, k_ int64, down_ bool) (float32, float32) {
-	/*line each.go:165*/ var z_ float32
-	/*line each.go:165*/ var w_ float32
+	/*line each.go:176*/ var z_ float32
+	/*line each.go:176*/ var w_ float32
 	if down_ {
 		z_ = x_.Data_[(k_*x_.Stride_)+o_]
 		return z_, z_
 	}
-	/*line each.go:173*/ return x_.Data_[(o_*x_.Stride_)+k_], w_
-//line kernels_tandem.go:8429
+	/*line each.go:184*/ return x_.Data_[(o_*x_.Stride_)+k_], w_
+//line kernels_tandem.go:8443
 }
 
 func gpu_addTerm(f_ gpu_single, p_ gpu_plain, words_ []int64, x_ float32, y_ float32, shift_ float32, mask_ int64) {
 	/*line format.go:73*/ u_, v_ := gpu_factors(p_, x_, y_, shift_, mask_)
 	/*line format.go:77*/ gpu_addNumber(f_, words_, float64(u_*v_))
-//line kernels_tandem.go:8435
+//line kernels_tandem.go:8449
 }
 
 func gpu_ofWords__(f_ gpu_single, sum_ []int64, q_ gpu_quotient) float32 {
 	/*line format.go:145*/ t_ := gpu_Top_(sum_, gpu_wordsOf(f_), int64(-384))
 	/*line format.go:145*/ return gpu_rounded(f_, t_, sum_[24], q_)
-//line kernels_tandem.go:8441
+//line kernels_tandem.go:8455
 }
 
 func gpu_Carry_(w_ []int64, at_ gpu_Place) {
@@ -8448,47 +8462,59 @@ func gpu_Carry_(w_ []int64, at_ gpu_Place) {
 		w_[at_.At_+(k_*at_.Step_)] = v_ & int64(4294967295)
 	}
 	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
-//line kernels_tandem.go:8452
+//line kernels_tandem.go:8466
 }
 
 func gpu_guessLine_(f_ gpu_double, p_ gpu_plain, x_ gpu_Matrix_, y_ gpu_Matrix_, o_ int64, n_ int64, down_ bool, shift_ float64, mask_ int64, quick_ bool) gpu_guess {
 	/*line each.go:119*/ var g_ gpu_guess
+	k_ := int64(0)
 	if down_ {
-		for t_, k_ := n_, int64(0); k_ < t_; k_ = k_ + int64(1) {
+		for ; quick_ && ((k_ + int64(3)) < n_); k_ = k_ + int64(4) {
+			z0_, w0_ := gpu_lineElements_(p_, x_, x_, o_, k_, true)
+			z1_, w1_ := gpu_lineElements_(p_, x_, x_, o_, k_+int64(1), true)
+			z2_, w2_ := gpu_lineElements_(p_, x_, x_, o_, k_+int64(2), true)
+			z3_, w3_ := gpu_lineElements_(p_, x_, x_, o_, k_+int64(3), true)
+			g_ = gpu_plus_____(f_, p_, g_, z0_, w0_, shift_, mask_, true)
+			g_ = gpu_plus_____(f_, p_, g_, z1_, w1_, shift_, mask_, true)
+			g_ = gpu_plus_____(f_, p_, g_, z2_, w2_, shift_, mask_, true)
+			g_ = gpu_plus_____(f_, p_, g_, z3_, w3_, shift_, mask_, true)
+		}
+		for ; k_ < n_; k_ = k_ + int64(1) {
 			z_, w_ := gpu_lineElements_(p_, x_, x_, o_, k_, true)
 			g_ = gpu_plus_____(f_, p_, g_, z_, w_, shift_, mask_, quick_)
 		}
 		return g_
 	}
-	for t4_, k2_ := n_, int64(0); k2_ < t4_; k2_ = k2_ + int64(1) {
-		z2_, w2_ := gpu_lineElements_(p_, x_, y_, o_, k2_, false)
-		g_ = gpu_plus_____(f_, p_, g_, z2_, w2_, shift_, mask_, quick_)
+	for ; k_ < n_; k_ = k_ + int64(1) {
+		z4_, w4_ := gpu_lineElements_(p_, x_, y_, o_, k_, false)
+		g_ = gpu_plus_____(f_, p_, g_, z4_, w4_, shift_, mask_, quick_)
 	}
 	return g_
-//line kernels_tandem.go:8469
+//line kernels_tandem.go:8494
 }
 
 func gpu_sure_(f_ gpu_double, g_ gpu_guess, q_ gpu_quotient, quick_ bool, n_ int64) (float64, bool) {
-	/*line guess.go:80*/ if quick_ {
+	/*line guess.go:89*/ if quick_ {
 		g_.off_ = float64(g_.off_ * float64(float64(n_)*float64(8.881784197001252e-16)))
 	}
 	t_, t2_ := gpu_twoSum(g_.sum_, g_.rest_)
-	/*line guess.go:83*/ g_.sum_ = t_
-	/*line guess.go:83*/ g_.rest_ = t2_
+	/*line guess.go:92*/ g_.sum_ = t_
+	/*line guess.go:92*/ g_.rest_ = t2_
+//line guess.go:96
 	ok_ := ((q_.over_ != uint64(0)) && (q_.over_ < uint64(16777216))) && ((g_.sum_ == float64(0)) || (math.Abs(g_.sum_) >= float64(7.458340731200207e-155)))
 	if q_.over_ > uint64(1) {
-		g_ = gpu_over(g_, float64(q_.over_))
+		g_ = gpu_over_(f_, g_, float64(q_.over_))
 	}
 	if q_.root_ && (g_.sum_ != float64(0)) {
-		g_ = gpu_root(g_)
+		g_ = gpu_root_(f_, g_)
 	}
-	/*line guess.go:94*/ if g_.off_ != float64(0) {
+	if g_.off_ != float64(0) {
 		g_.off_ = float64(g_.off_*float64(1.0009765625)) + float64(math.Abs(g_.rest_)*float64(8.881784197001252e-16))
 	}
-	/*line guess.go:100*/ a_ := g_.sum_ + (g_.rest_ - g_.off_)
-	/*line guess.go:100*/ b_ := g_.sum_ + (g_.rest_ + g_.off_)
+	/*line guess.go:109*/ a_ := g_.sum_ + (g_.rest_ - g_.off_)
+	/*line guess.go:109*/ b_ := g_.sum_ + (g_.rest_ + g_.off_)
 	return a_, (ok_ && (a_ == b_)) && ((a_ != float64(0)) || (g_.off_ == float64(0)))
-//line kernels_tandem.go:8492
+//line kernels_tandem.go:8518
 }
 
 func gpu_put_(c_ gpu_Matrix_, o_ int64, v_ float64) {
@@ -8497,12 +8523,12 @@ func gpu_put_(c_ gpu_Matrix_, o_ int64, v_ float64) {
 	} else {
 		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
 	}
-//line kernels_tandem.go:8501
+//line kernels_tandem.go:8527
 }
 
 func gpu_extractLine_(f_ gpu_double, p_ gpu_plain, x_ gpu_Matrix_, y_ gpu_Matrix_, o_ int64, i_ int64, end_ int64, down_ bool, shift_ float64, mask_ int64, top_ int64, alone_ bool) gpu_extraction {
-	/*line each.go:138*/ e_ := gpu_extract(top_)
-	/*line each.go:138*/ k_ := i_
+	/*line each.go:149*/ e_ := gpu_extract(top_)
+	/*line each.go:149*/ k_ := i_
 	if down_ {
 		for ; (k_ + int64(3)) < end_; k_ = k_ + int64(4) {
 			z0_, w0_ := gpu_lineElements_(p_, x_, x_, o_, k_, true)
@@ -8526,59 +8552,70 @@ func gpu_extractLine_(f_ gpu_double, p_ gpu_plain, x_ gpu_Matrix_, y_ gpu_Matrix
 	}
 	e_.w_ = gpu_windowOf_(f_, p_, e_)
 	return e_
-//line kernels_tandem.go:8530
+//line kernels_tandem.go:8556
 }
 
 func gpu_addTo_____(f_ gpu_double, p_ gpu_plain, words_ []int64, e_ gpu_extracted, top_ int64) {
 	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-2176)
 	gpu_addInt_(words_, at_+int64(46), e_.a_)
 	gpu_addInt_(words_, at_, e_.b_)
-//line kernels_tandem.go:8537
+//line kernels_tandem.go:8563
 }
 
 func gpu_lineElements_(p_ gpu_plain, x_ gpu_Matrix_, y_ gpu_Matrix_, o_ int64, k_ int64, down_ bool) (float64, float64) {
-	/*line each.go:165*/ var z_ float64
-	/*line each.go:165*/ var w_ float64
+	/*line each.go:176*/ var z_ float64
+	/*line each.go:176*/ var w_ float64
 	if down_ {
 		z_ = x_.Data_[(k_*x_.Stride_)+o_]
 		return z_, z_
 	}
-	/*line each.go:173*/ return x_.Data_[(o_*x_.Stride_)+k_], w_
-//line kernels_tandem.go:8548
+	/*line each.go:184*/ return x_.Data_[(o_*x_.Stride_)+k_], w_
+//line kernels_tandem.go:8574
 }
 
 func gpu_addTerm_(f_ gpu_double, p_ gpu_plain, words_ []int64, x_ float64, y_ float64, shift_ float64, mask_ int64) {
 	/*line format.go:73*/ u_, v_ := gpu_factors__(p_, x_, y_, shift_, mask_)
 	/*line format.go:77*/ gpu_addNumber_(f_, words_, float64(u_*v_))
-//line kernels_tandem.go:8554
+//line kernels_tandem.go:8580
 }
 
 func gpu_ofWords___(f_ gpu_double, sum_ []int64, q_ gpu_quotient) float64 {
 	/*line format.go:145*/ t_ := gpu_Top_(sum_, gpu_wordsOf_(f_), int64(-2176))
 	/*line format.go:145*/ return gpu_rounded_(f_, t_, sum_[136], q_)
-//line kernels_tandem.go:8560
+//line kernels_tandem.go:8586
 }
 
 func gpu_guessLine__(f_ gpu_single, p_ gpu_product, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, n_ int64, down_ bool, shift_ float32, mask_ int64, quick_ bool) gpu_guess {
 	/*line each.go:119*/ var g_ gpu_guess
+	k_ := int64(0)
 	if down_ {
-		for t_, k_ := n_, int64(0); k_ < t_; k_ = k_ + int64(1) {
+		for ; quick_ && ((k_ + int64(3)) < n_); k_ = k_ + int64(4) {
+			z0_, w0_ := gpu_lineElements__(p_, x_, x_, o_, k_, true)
+			z1_, w1_ := gpu_lineElements__(p_, x_, x_, o_, k_+int64(1), true)
+			z2_, w2_ := gpu_lineElements__(p_, x_, x_, o_, k_+int64(2), true)
+			z3_, w3_ := gpu_lineElements__(p_, x_, x_, o_, k_+int64(3), true)
+			g_ = gpu_plus__(f_, p_, g_, z0_, w0_, shift_, mask_, true)
+			g_ = gpu_plus__(f_, p_, g_, z1_, w1_, shift_, mask_, true)
+			g_ = gpu_plus__(f_, p_, g_, z2_, w2_, shift_, mask_, true)
+			g_ = gpu_plus__(f_, p_, g_, z3_, w3_, shift_, mask_, true)
+		}
+		for ; k_ < n_; k_ = k_ + int64(1) {
 			z_, w_ := gpu_lineElements__(p_, x_, x_, o_, k_, true)
 			g_ = gpu_plus__(f_, p_, g_, z_, w_, shift_, mask_, quick_)
 		}
 		return g_
 	}
-	for t4_, k2_ := n_, int64(0); k2_ < t4_; k2_ = k2_ + int64(1) {
-		z2_, w2_ := gpu_lineElements__(p_, x_, y_, o_, k2_, false)
-		g_ = gpu_plus__(f_, p_, g_, z2_, w2_, shift_, mask_, quick_)
+	for ; k_ < n_; k_ = k_ + int64(1) {
+		z4_, w4_ := gpu_lineElements__(p_, x_, y_, o_, k_, false)
+		g_ = gpu_plus__(f_, p_, g_, z4_, w4_, shift_, mask_, quick_)
 	}
 	return g_
-//line kernels_tandem.go:8577
+//line kernels_tandem.go:8614
 }
 
 func gpu_extractLine__(f_ gpu_single, p_ gpu_product, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, i_ int64, end_ int64, down_ bool, shift_ float32, mask_ int64, top_ int64, alone_ bool) gpu_extraction {
-	/*line each.go:138*/ e_ := gpu_extract(top_)
-	/*line each.go:138*/ k_ := i_
+	/*line each.go:149*/ e_ := gpu_extract(top_)
+	/*line each.go:149*/ k_ := i_
 	if down_ {
 		for ; (k_ + int64(3)) < end_; k_ = k_ + int64(4) {
 			z0_, w0_ := gpu_lineElements__(p_, x_, x_, o_, k_, true)
@@ -8602,54 +8639,65 @@ func gpu_extractLine__(f_ gpu_single, p_ gpu_product, x_ gpu_Matrix, y_ gpu_Matr
 	}
 	e_.w_ = gpu_windowOf__(f_, p_, e_)
 	return e_
-//line kernels_tandem.go:8606
+//line kernels_tandem.go:8643
 }
 
 func gpu_addTo______(f_ gpu_single, p_ gpu_product, words_ []int64, e_ gpu_extracted, top_ int64) {
 	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-384)
 	gpu_addInt_(words_, at_+int64(46), e_.a_)
 	gpu_addInt_(words_, at_, e_.b_)
-//line kernels_tandem.go:8613
+//line kernels_tandem.go:8650
 }
 
 func gpu_lineElements__(p_ gpu_product, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, k_ int64, down_ bool) (float32, float32) {
-	/*line each.go:165*/ var z_ float32
-	/*line each.go:165*/ var w_ float32
+	/*line each.go:176*/ var z_ float32
+	/*line each.go:176*/ var w_ float32
 	if down_ {
 		z_ = x_.Data_[(k_*x_.Stride_)+o_]
 		return z_, z_
 	}
-	/*line each.go:171*/ w_ = y_.Data_[(o_*y_.Stride_)+k_]
-	/*line each.go:173*/ return x_.Data_[(o_*x_.Stride_)+k_], w_
-//line kernels_tandem.go:8625
+	/*line each.go:182*/ w_ = y_.Data_[(o_*y_.Stride_)+k_]
+	/*line each.go:184*/ return x_.Data_[(o_*x_.Stride_)+k_], w_
+//line kernels_tandem.go:8662
 }
 
 func gpu_addTerm__(f_ gpu_single, p_ gpu_product, words_ []int64, x_ float32, y_ float32, shift_ float32, mask_ int64) {
 	/*line format.go:73*/ u_, v_ := gpu_factors_(p_, x_, y_, shift_, mask_)
 	/*line format.go:77*/ gpu_addNumber(f_, words_, float64(u_*v_))
-//line kernels_tandem.go:8631
+//line kernels_tandem.go:8668
 }
 
 func gpu_guessLine___(f_ gpu_double, p_ gpu_product, x_ gpu_Matrix_, y_ gpu_Matrix_, o_ int64, n_ int64, down_ bool, shift_ float64, mask_ int64, quick_ bool) gpu_guess {
 	/*line each.go:119*/ var g_ gpu_guess
+	k_ := int64(0)
 	if down_ {
-		for t_, k_ := n_, int64(0); k_ < t_; k_ = k_ + int64(1) {
+		for ; quick_ && ((k_ + int64(3)) < n_); k_ = k_ + int64(4) {
+			z0_, w0_ := gpu_lineElements___(p_, x_, x_, o_, k_, true)
+			z1_, w1_ := gpu_lineElements___(p_, x_, x_, o_, k_+int64(1), true)
+			z2_, w2_ := gpu_lineElements___(p_, x_, x_, o_, k_+int64(2), true)
+			z3_, w3_ := gpu_lineElements___(p_, x_, x_, o_, k_+int64(3), true)
+			g_ = gpu_plus______(f_, p_, g_, z0_, w0_, shift_, mask_, true)
+			g_ = gpu_plus______(f_, p_, g_, z1_, w1_, shift_, mask_, true)
+			g_ = gpu_plus______(f_, p_, g_, z2_, w2_, shift_, mask_, true)
+			g_ = gpu_plus______(f_, p_, g_, z3_, w3_, shift_, mask_, true)
+		}
+		for ; k_ < n_; k_ = k_ + int64(1) {
 			z_, w_ := gpu_lineElements___(p_, x_, x_, o_, k_, true)
 			g_ = gpu_plus______(f_, p_, g_, z_, w_, shift_, mask_, quick_)
 		}
 		return g_
 	}
-	for t4_, k2_ := n_, int64(0); k2_ < t4_; k2_ = k2_ + int64(1) {
-		z2_, w2_ := gpu_lineElements___(p_, x_, y_, o_, k2_, false)
-		g_ = gpu_plus______(f_, p_, g_, z2_, w2_, shift_, mask_, quick_)
+	for ; k_ < n_; k_ = k_ + int64(1) {
+		z4_, w4_ := gpu_lineElements___(p_, x_, y_, o_, k_, false)
+		g_ = gpu_plus______(f_, p_, g_, z4_, w4_, shift_, mask_, quick_)
 	}
 	return g_
-//line kernels_tandem.go:8648
+//line kernels_tandem.go:8696
 }
 
 func gpu_extractLine___(f_ gpu_double, p_ gpu_product, x_ gpu_Matrix_, y_ gpu_Matrix_, o_ int64, i_ int64, end_ int64, down_ bool, shift_ float64, mask_ int64, top_ int64, alone_ bool) gpu_extraction {
-	/*line each.go:138*/ e_ := gpu_extract(top_)
-	/*line each.go:138*/ k_ := i_
+	/*line each.go:149*/ e_ := gpu_extract(top_)
+	/*line each.go:149*/ k_ := i_
 	if down_ {
 		for ; (k_ + int64(3)) < end_; k_ = k_ + int64(4) {
 			z0_, w0_ := gpu_lineElements___(p_, x_, x_, o_, k_, true)
@@ -8673,7 +8721,7 @@ func gpu_extractLine___(f_ gpu_double, p_ gpu_product, x_ gpu_Matrix_, y_ gpu_Ma
 	}
 	e_.w_ = gpu_windowOf___(f_, p_, e_)
 	return e_
-//line kernels_tandem.go:8677
+//line kernels_tandem.go:8725
 }
 
 func gpu_addTo_______(f_ gpu_double, p_ gpu_product, words_ []int64, e_ gpu_extracted, top_ int64) {
@@ -8682,36 +8730,36 @@ func gpu_addTo_______(f_ gpu_double, p_ gpu_product, words_ []int64, e_ gpu_extr
 	gpu_addInt_(words_, at_, e_.b_)
 	/*line block.go:205*/ gpu_addInt_(words_, (at_+int64(46))-int64(54), e_.c_)
 	gpu_addInt_(words_, at_-int64(54), e_.d_)
-//line kernels_tandem.go:8686
+//line kernels_tandem.go:8734
 }
 
 func gpu_lineElements___(p_ gpu_product, x_ gpu_Matrix_, y_ gpu_Matrix_, o_ int64, k_ int64, down_ bool) (float64, float64) {
-	/*line each.go:165*/ var z_ float64
-	/*line each.go:165*/ var w_ float64
+	/*line each.go:176*/ var z_ float64
+	/*line each.go:176*/ var w_ float64
 	if down_ {
 		z_ = x_.Data_[(k_*x_.Stride_)+o_]
 		return z_, z_
 	}
-	/*line each.go:171*/ w_ = y_.Data_[(o_*y_.Stride_)+k_]
-	/*line each.go:173*/ return x_.Data_[(o_*x_.Stride_)+k_], w_
-//line kernels_tandem.go:8698
+	/*line each.go:182*/ w_ = y_.Data_[(o_*y_.Stride_)+k_]
+	/*line each.go:184*/ return x_.Data_[(o_*x_.Stride_)+k_], w_
+//line kernels_tandem.go:8746
 }
 
 func gpu_addTerm___(f_ gpu_double, p_ gpu_product, words_ []int64, x_ float64, y_ float64, shift_ float64, mask_ int64) {
 	/*line format.go:73*/ u_, v_ := gpu_factors___(p_, x_, y_, shift_, mask_)
 	/*line format.go:75*/ gpu_addProduct(f_, words_, u_, v_)
-//line kernels_tandem.go:8704
+//line kernels_tandem.go:8752
 }
 
 func gpu_lineElements____(p_ gpu_bare, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, k_ int64, down_ bool) (float32, float32) {
-	/*line each.go:165*/ var z_ float32
-	/*line each.go:165*/ var w_ float32
+	/*line each.go:176*/ var z_ float32
+	/*line each.go:176*/ var w_ float32
 	if down_ {
 		z_ = x_.Data_[(k_*x_.Stride_)+o_]
 		return z_, z_
 	}
-	/*line each.go:173*/ return x_.Data_[(o_*x_.Stride_)+k_], w_
-//line kernels_tandem.go:8715
+	/*line each.go:184*/ return x_.Data_[(o_*x_.Stride_)+k_], w_
+//line kernels_tandem.go:8763
 }
 
 func gpu_addWords(words_ []int64, at_ gpu_Place, t_ gpu_wide, bottom_ int64) {
@@ -8723,24 +8771,24 @@ func gpu_addWords(words_ []int64, at_ gpu_Place, t_ gpu_wide, bottom_ int64) {
 		gpu_AddPart(words_, at_, t_.exp_-bottom_, v_, k_)
 	}
 	words_[at_.At_+(at_.N_*at_.Step_)] = words_[at_.At_+(at_.N_*at_.Step_)] | t_.special_
-//line kernels_tandem.go:8727
+//line kernels_tandem.go:8775
 }
 
 func gpu_term(t_ gpu_single, x_ float32) gpu_wide {
 	/*line prefix.go:21*/ m_, e_, finite_ := gpu_Split32(math.Float32bits(x_))
 	return gpu_newWide(x_, m_, e_, finite_, (math.Float32bits(x_)>>(31)) != uint32(0))
-//line kernels_tandem.go:8733
+//line kernels_tandem.go:8781
 }
 
 func gpu_masked(x_ float32, mask_ int64) float32 {
 	/*line each.go:113*/ return math.Float32frombits(math.Float32bits(x_) & uint32((mask_ >> (32))))
-//line kernels_tandem.go:8738
+//line kernels_tandem.go:8786
 }
 
 func gpu_valueOf____(f_ gpu_single, p_ gpu_bare, e_ gpu_extracted, top_ int64) gpu_Value {
 	/*line block.go:227*/ s_ := gpu_joined(e_.a_, e_.b_)
 	/*line block.go:229*/ return gpu_value(s_, gpu_unit(top_))
-//line kernels_tandem.go:8744
+//line kernels_tandem.go:8792
 }
 
 func gpu_leave____(f_ gpu_single, p_ gpu_bare, words_ []int64, at_ int64, e_ gpu_extracted, top_ int64) {
@@ -8755,27 +8803,27 @@ func gpu_leave____(f_ gpu_single, p_ gpu_bare, words_ []int64, at_ int64, e_ gpu
 	/*line block.go:213*/ words_[t3_] = int64(0)
 	/*line block.go:213*/ words_[t4_] = int64(0)
 	/*line block.go:217*/ words_[at_+int64(24)] = top_ << (3)
-//line kernels_tandem.go:8759
+//line kernels_tandem.go:8807
 }
 
 func gpu_addTo________(f_ gpu_single, p_ gpu_bare, words_ []int64, e_ gpu_extracted, top_ int64) {
 	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-384)
 	gpu_addInt_(words_, at_+int64(46), e_.a_)
 	gpu_addInt_(words_, at_, e_.b_)
-//line kernels_tandem.go:8766
+//line kernels_tandem.go:8814
 }
 
 func gpu_none(t_ gpu_ends32) gpu_ends {
 	/*line fold.go:66*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:66*/ return t2_
-//line kernels_tandem.go:8772
+//line kernels_tandem.go:8820
 }
 
 func gpu_with(t_ gpu_ends32, s_ gpu_ends, x_ float32, t2_ int32, t3_ int32) gpu_ends {
 	/*line fold.go:88*/ k_ := gpu_key32(x_)
 	t4_ := gpu_ends{a_: max(s_.a_, k_), b_: min(s_.b_, k_)}
 	/*line fold.go:89*/ return t4_
-//line kernels_tandem.go:8779
+//line kernels_tandem.go:8827
 }
 
 func gpu_merge(s_ gpu_state, kind_ int64, t_ gpu_state) gpu_state {
@@ -8793,7 +8841,7 @@ func gpu_merge(s_ gpu_state, kind_ int64, t_ gpu_state) gpu_state {
 		}
 	}
 	/*line fold.go:41*/ return s_
-//line kernels_tandem.go:8797
+//line kernels_tandem.go:8845
 }
 
 func gpu_of(t_ gpu_value32, s_ gpu_state, order_ int64) float32 {
@@ -8802,20 +8850,20 @@ func gpu_of(t_ gpu_value32, s_ gpu_state, order_ int64) float32 {
 	}
 	k_ := gpu_chosen(s_, order_)
 	return math.Float32frombits(uint32((k_ ^ ((k_ >> (63)) & int64(2147483647)))))
-//line kernels_tandem.go:8806
+//line kernels_tandem.go:8854
 }
 
 func gpu_none_(t_ gpu_ends64) gpu_ends_ {
 	/*line fold.go:67*/ t2_ := gpu_ends_{a_: int64(-9223372036854775808), b_: int64(9223372036854775807)}
 	/*line fold.go:67*/ return t2_
-//line kernels_tandem.go:8812
+//line kernels_tandem.go:8860
 }
 
 func gpu_with_(t_ gpu_ends64, s_ gpu_ends_, x_ float64, t2_ int64, t3_ int64) gpu_ends_ {
 	/*line fold.go:93*/ k_ := gpu_key64(x_)
 	t4_ := gpu_ends_{a_: max(s_.a_, k_), b_: min(s_.b_, k_)}
 	/*line fold.go:94*/ return t4_
-//line kernels_tandem.go:8819
+//line kernels_tandem.go:8867
 }
 
 func gpu_of_(t_ gpu_value64, s_ gpu_state, order_ int64) float64 {
@@ -8824,13 +8872,13 @@ func gpu_of_(t_ gpu_value64, s_ gpu_state, order_ int64) float64 {
 	}
 	k_ := gpu_chosen(s_, order_)
 	return math.Float64frombits(uint64((k_ ^ ((k_ >> (63)) & int64(9223372036854775807)))))
-//line kernels_tandem.go:8828
+//line kernels_tandem.go:8876
 }
 
 func gpu_none__(t_ gpu_first32) gpu_ends {
 	/*line fold.go:70*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:70*/ return t2_
-//line kernels_tandem.go:8834
+//line kernels_tandem.go:8882
 }
 
 func gpu_with__(t_ gpu_first32, s_ gpu_ends, x_ float32, index_ int32, order_ int32) gpu_ends {
@@ -8839,7 +8887,7 @@ func gpu_with__(t_ gpu_first32, s_ gpu_ends, x_ float32, index_ int32, order_ in
 		k_ = int32(2147483647)
 	}
 	return gpu_above(s_, k_, index_)
-//line kernels_tandem.go:8843
+//line kernels_tandem.go:8891
 }
 
 func gpu_put__(c_ gpu_Matrix__, o_ int64, v_ int32) {
@@ -8848,7 +8896,7 @@ func gpu_put__(c_ gpu_Matrix__, o_ int64, v_ int32) {
 	} else {
 		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
 	}
-//line kernels_tandem.go:8852
+//line kernels_tandem.go:8900
 }
 
 func gpu_of__(t_ gpu_index, s_ gpu_state, t2_ int64) int32 {
@@ -8856,13 +8904,13 @@ func gpu_of__(t_ gpu_index, s_ gpu_state, t2_ int64) int32 {
 		return int32(0)
 	}
 	return int32(s_.b_)
-//line kernels_tandem.go:8860
+//line kernels_tandem.go:8908
 }
 
 func gpu_none___(t_ gpu_first64) gpu_ends_ {
 	/*line fold.go:71*/ t2_ := gpu_ends_{a_: int64(-9223372036854775808), b_: int64(9223372036854775807)}
 	/*line fold.go:71*/ return t2_
-//line kernels_tandem.go:8866
+//line kernels_tandem.go:8914
 }
 
 func gpu_with___(t_ gpu_first64, s_ gpu_ends_, x_ float64, index_ int64, order_ int64) gpu_ends_ {
@@ -8871,58 +8919,58 @@ func gpu_with___(t_ gpu_first64, s_ gpu_ends_, x_ float64, index_ int64, order_ 
 		k_ = int64(9223372036854775807)
 	}
 	return gpu_above_(s_, k_, index_)
-//line kernels_tandem.go:8875
+//line kernels_tandem.go:8923
 }
 
 func gpu_none____(t_ gpu_endsInt) gpu_ends {
 	/*line fold.go:68*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:68*/ return t2_
-//line kernels_tandem.go:8881
+//line kernels_tandem.go:8929
 }
 
 func gpu_with____(t_ gpu_endsInt, s_ gpu_ends, x_ int32, t2_ int32, t3_ int32) gpu_ends {
 	/*line fold.go:98*/ t4_ := gpu_ends{a_: max(s_.a_, x_), b_: min(s_.b_, x_)}
 	/*line fold.go:98*/ return t4_
-//line kernels_tandem.go:8887
+//line kernels_tandem.go:8935
 }
 
 func gpu_of___(t_ gpu_valueInt, s_ gpu_state, order_ int64) int32 {
 	/*line fold.go:278*/ return int32(gpu_chosen(s_, order_))
-//line kernels_tandem.go:8892
+//line kernels_tandem.go:8940
 }
 
 func gpu_none_____(t_ gpu_firstInt) gpu_ends {
 	/*line fold.go:72*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:72*/ return t2_
-//line kernels_tandem.go:8898
+//line kernels_tandem.go:8946
 }
 
 func gpu_with_____(t_ gpu_firstInt, s_ gpu_ends, x_ int32, index_ int32, order_ int32) gpu_ends {
 	/*line fold.go:126*/ return gpu_above(s_, x_^order_, index_)
-//line kernels_tandem.go:8903
+//line kernels_tandem.go:8951
 }
 
 func gpu_none______(t_ gpu_add32) gpu_ends {
 	/*line fold.go:73*/ t2_ := gpu_ends{}
 	/*line fold.go:73*/ return t2_
-//line kernels_tandem.go:8909
+//line kernels_tandem.go:8957
 }
 
 func gpu_with______(t_ gpu_add32, s_ gpu_ends, x_ int32, t2_ int32, t3_ int32) gpu_ends {
 	/*line fold.go:136*/ t4_ := gpu_ends{a_: s_.a_ + x_, b_: int32(0)}
 	/*line fold.go:136*/ return t4_
-//line kernels_tandem.go:8915
+//line kernels_tandem.go:8963
 }
 
 func gpu_of____(t_ gpu_total, s_ gpu_state, t2_ int64) int32 {
 	/*line fold.go:280*/ return int32(s_.a_)
-//line kernels_tandem.go:8920
+//line kernels_tandem.go:8968
 }
 
 func gpu_none_______(t_ gpu_count) gpu_ends {
 	/*line fold.go:74*/ t2_ := gpu_ends{}
 	/*line fold.go:74*/ return t2_
-//line kernels_tandem.go:8926
+//line kernels_tandem.go:8974
 }
 
 func gpu_with_______(t_ gpu_count, s_ gpu_ends, x_ bool, t2_ int32, t3_ int32) gpu_ends {
@@ -8930,13 +8978,13 @@ func gpu_with_______(t_ gpu_count, s_ gpu_ends, x_ bool, t2_ int32, t3_ int32) g
 		s_.a_ = s_.a_ + int32(1)
 	}
 	return s_
-//line kernels_tandem.go:8934
+//line kernels_tandem.go:8982
 }
 
 func gpu_none________(t_ gpu_endsBool) gpu_ends {
 	/*line fold.go:69*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:69*/ return t2_
-//line kernels_tandem.go:8940
+//line kernels_tandem.go:8988
 }
 
 func gpu_with________(t_ gpu_endsBool, s_ gpu_ends, x_ bool, t2_ int32, t3_ int32) gpu_ends {
@@ -8946,7 +8994,7 @@ func gpu_with________(t_ gpu_endsBool, s_ gpu_ends, x_ bool, t2_ int32, t3_ int3
 	}
 	t4_ := gpu_ends{a_: max(s_.a_, k_), b_: min(s_.b_, k_)}
 	/*line fold.go:106*/ return t4_
-//line kernels_tandem.go:8950
+//line kernels_tandem.go:8998
 }
 
 func gpu_put___(c_ gpu_Matrix___, o_ int64, v_ bool) {
@@ -8955,12 +9003,12 @@ func gpu_put___(c_ gpu_Matrix___, o_ int64, v_ bool) {
 	} else {
 		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
 	}
-//line kernels_tandem.go:8959
+//line kernels_tandem.go:9007
 }
 
 func gpu_of_____(t_ gpu_truth, s_ gpu_state, order_ int64) bool {
 	/*line fold.go:279*/ return gpu_chosen(s_, order_) > int64(0)
-//line kernels_tandem.go:8964
+//line kernels_tandem.go:9012
 }
 
 func gpu_partsLeft(f_ gpu_single, words_ []int64, o_ int64, outputs_ int64, parts_ int64, top_ int64, l_ int64, n_ int64) gpu_left {
@@ -8978,21 +9026,21 @@ func gpu_partsLeft(f_ gpu_single, words_ []int64, o_ int64, outputs_ int64, part
 		}
 	}
 	/*line merge.go:91*/ return m_
-//line kernels_tandem.go:8982
+//line kernels_tandem.go:9030
 }
 
 func gpu_leftAt(stage_ []int64, n_ int64, k_ int64) gpu_left {
 //line merge.go:112
 	t_ := gpu_left{s_: gpu_int128{hi_: uint64(stage_[k_]), lo_: uint64(stage_[n_+k_])}, t_: gpu_int128{hi_: uint64(stage_[(int64(2)*n_)+k_]), lo_: uint64(stage_[(int64(3)*n_)+k_])}, next_: stage_[(int64(4)*n_)+k_]}
 	/*line merge.go:112*/ return t_
-//line kernels_tandem.go:8989
+//line kernels_tandem.go:9037
 }
 
 func gpu_plus___(m_ gpu_left, o_ gpu_left) gpu_left {
 //line merge.go:76
 	t_ := gpu_left{s_: gpu_added(m_.s_, o_.s_), t_: gpu_added(m_.t_, o_.t_), next_: max(m_.next_, o_.next_)}
 	/*line merge.go:76*/ return t_
-//line kernels_tandem.go:8996
+//line kernels_tandem.go:9044
 }
 
 func gpu_valueWith(s_ gpu_int128, up_ int64, c_ gpu_int128, base_ int64) gpu_Value {
@@ -9044,18 +9092,18 @@ func gpu_valueWith(s_ gpu_int128, up_ int64, c_ gpu_int128, base_ int64) gpu_Val
 	v_.Lo_ = v_.Lo_ | (lo_ >> (uint64(64) - z_))
 	v_.Rest_ = (lo_ << (z_)) != uint64(0)
 	return v_
-//line kernels_tandem.go:9048
+//line kernels_tandem.go:9096
 }
 
 func gpu_unit(top_ int64) int64 {
 	/*line block.go:131*/ return ((top_ - int64(1023)) + int64(12)) - int64(102)
-//line kernels_tandem.go:9053
+//line kernels_tandem.go:9101
 }
 
 func gpu_addTo_________(s_ gpu_int128, words_ []int64, at_ int64) {
 	/*line int128.go:19*/ gpu_Add(words_, at_, s_.lo_, false)
 	gpu_addInt(words_, at_+int64(64), int64(s_.hi_))
-//line kernels_tandem.go:9059
+//line kernels_tandem.go:9107
 }
 
 func gpu_partsLeft_(f_ gpu_double, words_ []int64, o_ int64, outputs_ int64, parts_ int64, top_ int64, l_ int64, n_ int64) gpu_left {
@@ -9073,13 +9121,13 @@ func gpu_partsLeft_(f_ gpu_double, words_ []int64, o_ int64, outputs_ int64, par
 		}
 	}
 	/*line merge.go:91*/ return m_
-//line kernels_tandem.go:9077
+//line kernels_tandem.go:9125
 }
 
 func gpu_term_(t_ gpu_double, x_ float64) gpu_wide {
 	/*line prefix.go:26*/ m_, e_, finite_ := gpu_Split64(math.Float64bits(x_))
 	return gpu_newWide_(x_, m_, e_, finite_, (math.Float64bits(x_)>>(63)) != uint64(0))
-//line kernels_tandem.go:9083
+//line kernels_tandem.go:9131
 }
 
 func gpu_merged(a_ int64, b_ int64, marks_ bool) int64 {
@@ -9087,7 +9135,7 @@ func gpu_merged(a_ int64, b_ int64, marks_ bool) int64 {
 		return a_ | b_
 	}
 	return a_ + b_
-//line kernels_tandem.go:9091
+//line kernels_tandem.go:9139
 }
 
 func gpu_valueOfWords(words_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -9099,7 +9147,7 @@ func gpu_valueOfWords(words_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		}
 	}
 	return v_
-//line kernels_tandem.go:9103
+//line kernels_tandem.go:9151
 }
 
 func gpu_withValue(r_ gpu_reach, v_ gpu_Value) gpu_reach {
@@ -9115,13 +9163,13 @@ func gpu_withValue(r_ gpu_reach, v_ gpu_Value) gpu_reach {
 	}
 	t_ := gpu_reach{least_: min(r_.least_, least_), top_: max(r_.top_, v_.Exp_+int64(128)), special_: r_.special_}
 	/*line prefix.go:352*/ return t_
-//line kernels_tandem.go:9119
+//line kernels_tandem.go:9167
 }
 
 func gpu_noReach() gpu_reach {
 	/*line prefix.go:329*/ t_ := gpu_reach{least_: int64(1048576), top_: int64(-1048576)}
 	/*line prefix.go:329*/ return t_
-//line kernels_tandem.go:9125
+//line kernels_tandem.go:9173
 }
 
 func gpu_with_________(r_ gpu_reach, t_ gpu_wide, size_ int64) gpu_reach {
@@ -9133,12 +9181,12 @@ func gpu_with_________(r_ gpu_reach, t_ gpu_wide, size_ int64) gpu_reach {
 		/*line prefix.go:335*/ r_.top_ = t3_
 	}
 	return r_
-//line kernels_tandem.go:9137
+//line kernels_tandem.go:9185
 }
 
 func gpu_fits____(r_ gpu_reach, n_ int64) bool {
 	/*line prefix.go:356*/ return (r_.top_ + int64(bits.Len64(uint64(n_)))) <= (r_.least_ + int64(127))
-//line kernels_tandem.go:9142
+//line kernels_tandem.go:9190
 }
 
 func gpu_int128Of(v_ gpu_Value, base_ int64) gpu_int128 {
@@ -9163,7 +9211,7 @@ func gpu_int128Of(v_ gpu_Value, base_ int64) gpu_int128 {
 		/*line int128.go:65*/ return t8_
 	}
 	return s_
-//line kernels_tandem.go:9167
+//line kernels_tandem.go:9215
 }
 
 func gpu_plus____(s_ gpu_int128, t_ gpu_wide, base_ int64) gpu_int128 {
@@ -9196,7 +9244,7 @@ func gpu_plus____(s_ gpu_int128, t_ gpu_wide, base_ int64) gpu_int128 {
 	/*line prefix.go:317*/ h2_ := t13_
 	t15_ := gpu_int128{hi_: h2_, lo_: l2_}
 	/*line prefix.go:318*/ return t15_
-//line kernels_tandem.go:9200
+//line kernels_tandem.go:9248
 }
 
 func gpu_of______(f_ gpu_single, v_ gpu_Value, special_ int64) float32 {
@@ -9204,7 +9252,7 @@ func gpu_of______(f_ gpu_single, v_ gpu_Value, special_ int64) float32 {
 		return gpu_notNumber(f_, special_)
 	}
 	return gpu_round(f_, v_)
-//line kernels_tandem.go:9208
+//line kernels_tandem.go:9256
 }
 
 func gpu_value(s_ gpu_int128, base_ int64) gpu_Value {
@@ -9222,7 +9270,7 @@ func gpu_value(s_ gpu_int128, base_ int64) gpu_Value {
 		return gpu_NewValue(hi_, lo_, base_, true)
 	}
 	return gpu_NewValue(s_.hi_, s_.lo_, base_, false)
-//line kernels_tandem.go:9226
+//line kernels_tandem.go:9274
 }
 
 func gpu_of_______(f_ gpu_double, v_ gpu_Value, special_ int64) float64 {
@@ -9230,7 +9278,7 @@ func gpu_of_______(f_ gpu_double, v_ gpu_Value, special_ int64) float64 {
 		return gpu_notNumber_(f_, special_)
 	}
 	return gpu_round_(f_, v_)
-//line kernels_tandem.go:9234
+//line kernels_tandem.go:9282
 }
 
 func gpu_rowsOf(index_ []int32, order_ []int32, k_ int64) (int32, int64) {
@@ -9245,7 +9293,7 @@ func gpu_rowsOf(index_ []int32, order_ []int32, k_ int64) (int32, int64) {
 		end_ = end_ + int64(1)
 	}
 	return row_, end_
-//line kernels_tandem.go:9249
+//line kernels_tandem.go:9297
 }
 
 func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float32 {
@@ -9272,7 +9320,7 @@ func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_
 	}
 	t3_ := gpu_Top_(words_, at_, int64(-384))
 	/*line prefix.go:287*/ return gpu_of______(f_, t3_, special_)
-//line kernels_tandem.go:9276
+//line kernels_tandem.go:9324
 }
 
 func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float64 {
@@ -9299,7 +9347,7 @@ func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, orde
 	}
 	t3_ := gpu_Top_(words_, at_, int64(-2176))
 	/*line prefix.go:287*/ return gpu_of_______(f_, t3_, special_)
-//line kernels_tandem.go:9303
+//line kernels_tandem.go:9351
 }
 
 func gpu_gathered__(f_ gpu_integer, first_ int32, x_ gpu_Matrix__, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) int32 {
@@ -9308,7 +9356,7 @@ func gpu_gathered__(f_ gpu_integer, first_ int32, x_ gpu_Matrix__, j_ int64, ord
 		s_ = s_ + int64(x_.Data_[(int64(order_[i_])*x_.Stride_)+j_])
 	}
 	return int32(s_)
-//line kernels_tandem.go:9312
+//line kernels_tandem.go:9360
 }
 
 func gpu_factors(p_ gpu_plain, x_ float32, y_ float32, shift_ float32, mask_ int64) (float64, float64) {
@@ -9317,7 +9365,7 @@ func gpu_factors(p_ gpu_plain, x_ float32, y_ float32, shift_ float32, mask_ int
 	/*line format.go:63*/ var v_ float64
 	_ = v_
 	/*line format.go:67*/ return math.Float64frombits(math.Float64bits(float64(x_)) & uint64(mask_)), float64(1)
-//line kernels_tandem.go:9321
+//line kernels_tandem.go:9369
 }
 
 func gpu_twoSum(a_ float64, b_ float64) (float64, float64) {
@@ -9327,35 +9375,29 @@ func gpu_twoSum(a_ float64, b_ float64) (float64, float64) {
 	/*line guess.go:26*/ sum_ = a_ + b_
 	part_ := sum_ - a_
 	return sum_, (a_ - (sum_ - part_)) + (b_ - part_)
-//line kernels_tandem.go:9331
+//line kernels_tandem.go:9379
 }
 
-func gpu_over(g_ gpu_guess, d_ float64) gpu_guess {
-	/*line guess.go:60*/ q_ := g_.sum_ / d_
-	rest_, err_ := gpu_twoSum(math.FMA(-q_, d_, g_.sum_), g_.rest_)
-	lo_ := rest_ / d_
-	off_ := (g_.off_ + math.Abs(err_)) + math.Abs(math.FMA(-lo_, d_, rest_))
-	if off_ >= float64(7.458340731200207e-155) {
-		off_ = off_ / d_
-	}
-	t3_ := gpu_guess{sum_: q_, rest_: lo_, off_: off_}
-	/*line guess.go:67*/ return t3_
-//line kernels_tandem.go:9344
+func gpu_over(f_ gpu_single, g_ gpu_guess, d_ float64) gpu_guess {
+	/*line guess.go:62*/ q_ := float64(g_.sum_ * (float64(1) / d_))
+	t_ := gpu_guess{sum_: q_, rest_: float64(0), off_: float64((g_.off_ + math.Abs(math.FMA(-q_, d_, g_.sum_))) * (float64(1) / d_))}
+	/*line guess.go:63*/ return t_
+//line kernels_tandem.go:9386
 }
 
-func gpu_root(g_ gpu_guess) gpu_guess {
-	/*line guess.go:72*/ q_ := math.Sqrt(g_.sum_)
-	lo_ := (math.FMA(-q_, q_, g_.sum_) + g_.rest_) / float64(float64(2)*q_)
-	t_ := gpu_guess{sum_: q_, rest_: lo_, off_: (g_.off_ / q_) + float64(math.Abs(lo_)*float64(8.881784197001252e-16))}
-	/*line guess.go:74*/ return t_
-//line kernels_tandem.go:9352
+func gpu_root(f_ gpu_single, g_ gpu_guess) gpu_guess {
+	/*line guess.go:77*/ q_ := math.Sqrt(g_.sum_)
+	left_ := math.FMA(-q_, q_, g_.sum_) + g_.rest_
+	/*line guess.go:80*/ t_ := gpu_guess{sum_: q_, rest_: float64(0), off_: (g_.off_ + math.Abs(left_)) / q_}
+	/*line guess.go:80*/ return t_
+//line kernels_tandem.go:9394
 }
 
 func gpu_extract(top_ int64) gpu_extraction {
 	/*line block.go:149*/ a_, b_, c_, d_ := gpu_magicFor(top_)
 	t5_ := gpu_extraction{a_: a_, b_: b_, c_: c_, d_: d_, w_: gpu_nowhere()}
 	/*line block.go:150*/ return t5_
-//line kernels_tandem.go:9359
+//line kernels_tandem.go:9401
 }
 
 func gpu_extractLanes(f_ gpu_single, p_ gpu_plain, b_ gpu_block, e_ gpu_extraction, i_ int64, j_ int64, di_ int64, dj_ int64) gpu_extraction {
@@ -9382,7 +9424,7 @@ func gpu_extractLanes(f_ gpu_single, p_ gpu_plain, b_ gpu_block, e_ gpu_extracti
 		/*line along.go:222*/ j_ = t12_
 	}
 	/*line along.go:226*/ return e_
-//line kernels_tandem.go:9386
+//line kernels_tandem.go:9428
 }
 
 func gpu_with__________(f_ gpu_single, p_ gpu_plain, e_ gpu_extraction, x_ float32, y_ float32, shift_ float32, mask_ int64, alone_ bool) gpu_extraction {
@@ -9398,12 +9440,12 @@ func gpu_with__________(f_ gpu_single, p_ gpu_plain, e_ gpu_extraction, x_ float
 	}
 	e_.a_ = z_
 	/*line block.go:179*/ return e_
-//line kernels_tandem.go:9402
+//line kernels_tandem.go:9444
 }
 
 func gpu_windowOf(f_ gpu_single, p_ gpu_plain, e_ gpu_extraction) gpu_window {
 	/*line block.go:185*/ return gpu_asDouble(e_.w_)
-//line kernels_tandem.go:9407
+//line kernels_tandem.go:9449
 }
 
 func gpu_magicFor(top_ int64) (float64, float64, float64, float64) {
@@ -9417,29 +9459,29 @@ func gpu_magicFor(top_ int64) (float64, float64, float64, float64) {
 	_ = d_
 //line block.go:135
 	return gpu_magic((top_ + int64(6)) + int64(2)), gpu_magic((top_ + int64(12)) - int64(50)), gpu_magic(((top_ + int64(6)) + int64(2)) - int64(54)), gpu_magic(((top_ + int64(12)) - int64(50)) - int64(54))
-//line kernels_tandem.go:9421
+//line kernels_tandem.go:9463
 }
 
 func gpu_unitsAbove(x_ float64, magic_ float64) int64 {
 	/*line block.go:197*/ return int64((math.Float64bits(x_) - math.Float64bits(magic_)))
-//line kernels_tandem.go:9426
+//line kernels_tandem.go:9468
 }
 
 func gpu_addInt(words_ []int64, at_ int64, v_ int64) {
 	/*line block.go:223*/ gpu_Add(words_, at_, uint64(max(v_, -v_)), v_ < int64(0))
-//line kernels_tandem.go:9431
+//line kernels_tandem.go:9473
 }
 
 func gpu_fitting(f_ gpu_single, p_ gpu_plain, b_ gpu_block, x_ float32, y_ float32, top_ int64) bool {
 //line along.go:232
 	return (top_ != int64(0)) && gpu_fits(f_, p_, gpu_windowOf(f_, p_, gpu_with__________(f_, p_, gpu_extract(int64(1026)), x_, y_, b_.shift_, b_.mask_, false)), top_, false)
-//line kernels_tandem.go:9437
+//line kernels_tandem.go:9479
 }
 
 func gpu_addTerm____(f_ gpu_single, p_ gpu_plain, words_ []int64, x_ float32, y_ float32, shift_ float32, mask_ int64) {
 	/*line format.go:73*/ u_, v_ := gpu_factors(p_, x_, y_, shift_, mask_)
 	/*line format.go:77*/ gpu_addNumber__(f_, words_, float64(u_*v_))
-//line kernels_tandem.go:9443
+//line kernels_tandem.go:9485
 }
 
 func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
@@ -9471,7 +9513,7 @@ func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
 		}
 	}
 	return gpu_become(v_, qhi_, qlo_, ((v_.Exp_+int64(128))-known_)-int64(120), ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:9475
+//line kernels_tandem.go:9517
 }
 
 func gpu_Root(v_ gpu_Value, precision_ int64) gpu_Value {
@@ -9505,7 +9547,7 @@ func gpu_Root(v_ gpu_Value, precision_ int64) gpu_Value {
 		}
 	}
 	return gpu_become(v_, uint64(0), root_, ((v_.Exp_/int64(2))+int64(64))-n_, ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:9509
+//line kernels_tandem.go:9551
 }
 
 func gpu_notNumber(f_ gpu_single, special_ int64) float32 {
@@ -9519,12 +9561,12 @@ func gpu_notNumber(f_ gpu_single, special_ int64) float32 {
 		}
 	}
 	/*line format.go:135*/ return inf_ - inf_
-//line kernels_tandem.go:9523
+//line kernels_tandem.go:9565
 }
 
 func gpu_round(t_ gpu_single, v_ gpu_Value) float32 {
 	/*line format.go:28*/ return math.Float32frombits(gpu_Bits32(v_))
-//line kernels_tandem.go:9528
+//line kernels_tandem.go:9570
 }
 
 func gpu_joined(a_ int64, b_ int64) gpu_int128 {
@@ -9536,7 +9578,7 @@ func gpu_joined(a_ int64, b_ int64) gpu_int128 {
 	/*line block.go:236*/ carry_ := t4_
 	t5_ := gpu_int128{hi_: (uint64((a_ >> (18))) + uint64((b_ >> (63)))) + carry_, lo_: lo_}
 	/*line block.go:237*/ return t5_
-//line kernels_tandem.go:9540
+//line kernels_tandem.go:9582
 }
 
 func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -9574,7 +9616,7 @@ func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		v_.Rest_ = w_[at_.At_+(i_*at_.Step_)] != int64(0)
 	}
 	return v_
-//line kernels_tandem.go:9578
+//line kernels_tandem.go:9620
 }
 
 func gpu_extractLanes_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, e_ gpu_extraction, i_ int64, j_ int64, di_ int64, dj_ int64) gpu_extraction {
@@ -9601,7 +9643,7 @@ func gpu_extractLanes_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, e_ gpu_extrac
 		/*line along.go:222*/ j_ = t12_
 	}
 	/*line along.go:226*/ return e_
-//line kernels_tandem.go:9605
+//line kernels_tandem.go:9647
 }
 
 func gpu_elementsAt__(p_ gpu_plain, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
@@ -9611,7 +9653,7 @@ func gpu_elementsAt__(p_ gpu_plain, b_ gpu_block_, i_ int64, j_ int64) (float64,
 	/*line along.go:171*/ x_ = t_
 	/*line along.go:171*/ y_ = float64(0)
 	/*line along.go:175*/ return x_, y_
-//line kernels_tandem.go:9615
+//line kernels_tandem.go:9657
 }
 
 func gpu_with___________(f_ gpu_double, p_ gpu_plain, e_ gpu_extraction, x_ float64, y_ float64, shift_ float64, mask_ int64, alone_ bool) gpu_extraction {
@@ -9627,24 +9669,24 @@ func gpu_with___________(f_ gpu_double, p_ gpu_plain, e_ gpu_extraction, x_ floa
 	}
 	e_.a_ = z_
 	/*line block.go:179*/ return e_
-//line kernels_tandem.go:9631
+//line kernels_tandem.go:9673
 }
 
 func gpu_windowOf_(f_ gpu_double, p_ gpu_plain, e_ gpu_extraction) gpu_window {
 	/*line block.go:187*/ return e_.w_
-//line kernels_tandem.go:9636
+//line kernels_tandem.go:9678
 }
 
 func gpu_fitting_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, x_ float64, y_ float64, top_ int64) bool {
 //line along.go:232
 	return (top_ != int64(0)) && gpu_fits_(f_, p_, gpu_windowOf_(f_, p_, gpu_with___________(f_, p_, gpu_extract(int64(1026)), x_, y_, b_.shift_, b_.mask_, false)), top_, false)
-//line kernels_tandem.go:9642
+//line kernels_tandem.go:9684
 }
 
 func gpu_addTerm_____(f_ gpu_double, p_ gpu_plain, words_ []int64, x_ float64, y_ float64, shift_ float64, mask_ int64) {
 	/*line format.go:73*/ u_, v_ := gpu_factors__(p_, x_, y_, shift_, mask_)
 	/*line format.go:77*/ gpu_addNumber___(f_, words_, float64(u_*v_))
-//line kernels_tandem.go:9648
+//line kernels_tandem.go:9690
 }
 
 func gpu_notNumber_(f_ gpu_double, special_ int64) float64 {
@@ -9658,12 +9700,12 @@ func gpu_notNumber_(f_ gpu_double, special_ int64) float64 {
 		}
 	}
 	/*line format.go:135*/ return inf_ - inf_
-//line kernels_tandem.go:9662
+//line kernels_tandem.go:9704
 }
 
 func gpu_round_(t_ gpu_double, v_ gpu_Value) float64 {
 	/*line format.go:33*/ return math.Float64frombits(gpu_Bits64(v_))
-//line kernels_tandem.go:9667
+//line kernels_tandem.go:9709
 }
 
 func gpu_factors_(p_ gpu_product, x_ float32, y_ float32, shift_ float32, mask_ int64) (float64, float64) {
@@ -9672,7 +9714,7 @@ func gpu_factors_(p_ gpu_product, x_ float32, y_ float32, shift_ float32, mask_ 
 	/*line format.go:63*/ var v_ float64
 	_ = v_
 	return float64((x_ - shift_)), float64((y_ - shift_))
-//line kernels_tandem.go:9676
+//line kernels_tandem.go:9718
 }
 
 func gpu_extractLanes__(f_ gpu_single, p_ gpu_product, b_ gpu_block, e_ gpu_extraction, i_ int64, j_ int64, di_ int64, dj_ int64) gpu_extraction {
@@ -9699,7 +9741,7 @@ func gpu_extractLanes__(f_ gpu_single, p_ gpu_product, b_ gpu_block, e_ gpu_extr
 		/*line along.go:222*/ j_ = t12_
 	}
 	/*line along.go:226*/ return e_
-//line kernels_tandem.go:9703
+//line kernels_tandem.go:9745
 }
 
 func gpu_with____________(f_ gpu_single, p_ gpu_product, e_ gpu_extraction, x_ float32, y_ float32, shift_ float32, mask_ int64, alone_ bool) gpu_extraction {
@@ -9716,24 +9758,24 @@ func gpu_with____________(f_ gpu_single, p_ gpu_product, e_ gpu_extraction, x_ f
 	}
 	e_.a_ = z_
 	/*line block.go:179*/ return e_
-//line kernels_tandem.go:9720
+//line kernels_tandem.go:9762
 }
 
 func gpu_windowOf__(f_ gpu_single, p_ gpu_product, e_ gpu_extraction) gpu_window {
 	/*line block.go:187*/ return e_.w_
-//line kernels_tandem.go:9725
+//line kernels_tandem.go:9767
 }
 
 func gpu_fitting__(f_ gpu_single, p_ gpu_product, b_ gpu_block, x_ float32, y_ float32, top_ int64) bool {
 //line along.go:232
 	return (top_ != int64(0)) && gpu_fits__(f_, p_, gpu_windowOf__(f_, p_, gpu_with____________(f_, p_, gpu_extract(int64(1026)), x_, y_, b_.shift_, b_.mask_, false)), top_, false)
-//line kernels_tandem.go:9731
+//line kernels_tandem.go:9773
 }
 
 func gpu_addTerm______(f_ gpu_single, p_ gpu_product, words_ []int64, x_ float32, y_ float32, shift_ float32, mask_ int64) {
 	/*line format.go:73*/ u_, v_ := gpu_factors_(p_, x_, y_, shift_, mask_)
 	/*line format.go:77*/ gpu_addNumber__(f_, words_, float64(u_*v_))
-//line kernels_tandem.go:9737
+//line kernels_tandem.go:9779
 }
 
 func gpu_extractLanes___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, e_ gpu_extraction, i_ int64, j_ int64, di_ int64, dj_ int64) gpu_extraction {
@@ -9760,7 +9802,7 @@ func gpu_extractLanes___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, e_ gpu_ex
 		/*line along.go:222*/ j_ = t12_
 	}
 	/*line along.go:226*/ return e_
-//line kernels_tandem.go:9764
+//line kernels_tandem.go:9806
 }
 
 func gpu_elementsAt___(p_ gpu_product, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
@@ -9771,7 +9813,7 @@ func gpu_elementsAt___(p_ gpu_product, b_ gpu_block_, i_ int64, j_ int64) (float
 	/*line along.go:171*/ y_ = float64(0)
 	/*line along.go:173*/ y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
 	/*line along.go:175*/ return x_, y_
-//line kernels_tandem.go:9775
+//line kernels_tandem.go:9817
 }
 
 func gpu_with_____________(f_ gpu_double, p_ gpu_product, e_ gpu_extraction, x_ float64, y_ float64, shift_ float64, mask_ int64, alone_ bool) gpu_extraction {
@@ -9792,29 +9834,29 @@ func gpu_with_____________(f_ gpu_double, p_ gpu_product, e_ gpu_extraction, x_ 
 	e_.d_ = e_.d_ + (t3_ - (z_ - e_.c_))
 	e_.c_ = z_
 	/*line block.go:179*/ return e_
-//line kernels_tandem.go:9796
+//line kernels_tandem.go:9838
 }
 
 func gpu_windowOf___(f_ gpu_double, p_ gpu_product, e_ gpu_extraction) gpu_window {
 	/*line block.go:187*/ return e_.w_
-//line kernels_tandem.go:9801
+//line kernels_tandem.go:9843
 }
 
 func gpu_fitting___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, x_ float64, y_ float64, top_ int64) bool {
 //line along.go:232
 	return (top_ != int64(0)) && gpu_fits___(f_, p_, gpu_windowOf___(f_, p_, gpu_with_____________(f_, p_, gpu_extract(int64(1026)), x_, y_, b_.shift_, b_.mask_, false)), top_, false)
-//line kernels_tandem.go:9807
+//line kernels_tandem.go:9849
 }
 
 func gpu_addTerm_______(f_ gpu_double, p_ gpu_product, words_ []int64, x_ float64, y_ float64, shift_ float64, mask_ int64) {
 	/*line format.go:73*/ u_, v_ := gpu_factors___(p_, x_, y_, shift_, mask_)
 	/*line format.go:75*/ gpu_addProduct_(f_, words_, u_, v_)
-//line kernels_tandem.go:9813
+//line kernels_tandem.go:9855
 }
 
 func gpu_addInt_(words_ []int64, at_ int64, v_ int64) {
 	/*line block.go:223*/ gpu_Add_(words_, at_, uint64(max(v_, -v_)), v_ < int64(0))
-//line kernels_tandem.go:9818
+//line kernels_tandem.go:9860
 }
 
 func gpu_addNumber(f_ gpu_single, words_ []int64, x_ float64) {
@@ -9824,7 +9866,7 @@ func gpu_addNumber(f_ gpu_single, words_ []int64, x_ float64) {
 	} else {
 		words_[24] = words_[24] | gpu_Special(x_)
 	}
-//line kernels_tandem.go:9828
+//line kernels_tandem.go:9870
 }
 
 func gpu_Top_(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -9862,7 +9904,7 @@ func gpu_Top_(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		v_.Rest_ = w_[at_.At_+(i_*at_.Step_)] != int64(0)
 	}
 	return v_
-//line kernels_tandem.go:9866
+//line kernels_tandem.go:9908
 }
 
 func gpu_plus_____(f_ gpu_double, p_ gpu_plain, g_ gpu_guess, x_ float64, y_ float64, shift_ float64, mask_ int64, quick_ bool) gpu_guess {
@@ -9879,7 +9921,29 @@ func gpu_plus_____(f_ gpu_double, p_ gpu_plain, g_ gpu_guess, x_ float64, y_ flo
 	/*line guess.go:46*/ err_ = t9_
 	g_.off_ = g_.off_ + math.Abs(err_)
 	/*line guess.go:55*/ return g_
-//line kernels_tandem.go:9883
+//line kernels_tandem.go:9925
+}
+
+func gpu_over_(f_ gpu_double, g_ gpu_guess, d_ float64) gpu_guess {
+	/*line guess.go:65*/ q2_ := g_.sum_ / d_
+	rest_, err_ := gpu_twoSum(math.FMA(-q2_, d_, g_.sum_), g_.rest_)
+	lo_ := rest_ / d_
+	off_ := (g_.off_ + math.Abs(err_)) + math.Abs(math.FMA(-lo_, d_, rest_))
+	if off_ >= float64(7.458340731200207e-155) {
+		off_ = off_ / d_
+	}
+	t4_ := gpu_guess{sum_: q2_, rest_: lo_, off_: off_}
+	/*line guess.go:72*/ return t4_
+//line kernels_tandem.go:9938
+}
+
+func gpu_root_(f_ gpu_double, g_ gpu_guess) gpu_guess {
+	/*line guess.go:77*/ q_ := math.Sqrt(g_.sum_)
+	left_ := math.FMA(-q_, q_, g_.sum_) + g_.rest_
+	/*line guess.go:82*/ lo_ := left_ / float64(float64(2)*q_)
+	t2_ := gpu_guess{sum_: q_, rest_: lo_, off_: (g_.off_ / q_) + float64(math.Abs(lo_)*float64(8.881784197001252e-16))}
+	/*line guess.go:83*/ return t2_
+//line kernels_tandem.go:9947
 }
 
 func gpu_factors__(p_ gpu_plain, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
@@ -9888,7 +9952,7 @@ func gpu_factors__(p_ gpu_plain, x_ float64, y_ float64, shift_ float64, mask_ i
 	/*line format.go:63*/ var v_ float64
 	_ = v_
 	/*line format.go:67*/ return math.Float64frombits(math.Float64bits(x_) & uint64(mask_)), float64(1)
-//line kernels_tandem.go:9892
+//line kernels_tandem.go:9956
 }
 
 func gpu_addNumber_(f_ gpu_double, words_ []int64, x_ float64) {
@@ -9898,7 +9962,7 @@ func gpu_addNumber_(f_ gpu_double, words_ []int64, x_ float64) {
 	} else {
 		words_[136] = words_[136] | gpu_Special(x_)
 	}
-//line kernels_tandem.go:9902
+//line kernels_tandem.go:9966
 }
 
 func gpu_plus______(f_ gpu_double, p_ gpu_product, g_ gpu_guess, x_ float64, y_ float64, shift_ float64, mask_ int64, quick_ bool) gpu_guess {
@@ -9923,7 +9987,7 @@ func gpu_plus______(f_ gpu_double, p_ gpu_product, g_ gpu_guess, x_ float64, y_ 
 		g_.off_ = math.Float64frombits(uint64(9218868437227405312))
 	}
 	/*line guess.go:55*/ return g_
-//line kernels_tandem.go:9927
+//line kernels_tandem.go:9991
 }
 
 func gpu_factors___(p_ gpu_product, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
@@ -9932,7 +9996,7 @@ func gpu_factors___(p_ gpu_product, x_ float64, y_ float64, shift_ float64, mask
 	/*line format.go:63*/ var v_ float64
 	_ = v_
 	return x_ - shift_, y_ - shift_
-//line kernels_tandem.go:9936
+//line kernels_tandem.go:10000
 }
 
 func gpu_addProduct(f_ gpu_double, words_ []int64, x_ float64, y_ float64) {
@@ -9949,7 +10013,7 @@ func gpu_addProduct(f_ gpu_double, words_ []int64, x_ float64, y_ float64) {
 	} else {
 		words_[136] = words_[136] | gpu_Special(float64(x_*y_))
 	}
-//line kernels_tandem.go:9953
+//line kernels_tandem.go:10017
 }
 
 func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
@@ -9960,7 +10024,7 @@ func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
 		m_ = -m_
 	}
 	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
-//line kernels_tandem.go:9964
+//line kernels_tandem.go:10028
 }
 
 func gpu_Split32(b_ uint32) (uint64, int64, bool) {
@@ -9972,7 +10036,7 @@ func gpu_Split32(b_ uint32) (uint64, int64, bool) {
 	_ = finite_
 	/*line ../../../internal/superacc/value.go:202*/ t_, t2_, t3_ := gpu_split(uint64(b_), int64(24), uint64(255))
 	/*line ../../../internal/superacc/value.go:202*/ return t_, t2_, t3_
-//line kernels_tandem.go:9976
+//line kernels_tandem.go:10040
 }
 
 func gpu_newWide(x_ float32, m_ uint64, exp_ int64, finite_ bool, neg_ bool) gpu_wide {
@@ -9981,13 +10045,13 @@ func gpu_newWide(x_ float32, m_ uint64, exp_ int64, finite_ bool, neg_ bool) gpu
 		t_.special_ = gpu_Special_(x_)
 	}
 	return t_
-//line kernels_tandem.go:9985
+//line kernels_tandem.go:10049
 }
 
 func gpu_key32(x_ float32) int32 {
 	/*line fold.go:78*/ b_ := int32(math.Float32bits(x_))
 	return b_ ^ ((b_ >> (31)) & int32(2147483647))
-//line kernels_tandem.go:9991
+//line kernels_tandem.go:10055
 }
 
 func gpu_chosen(s_ gpu_state, order_ int64) int64 {
@@ -10000,13 +10064,13 @@ func gpu_chosen(s_ gpu_state, order_ int64) int64 {
 		}
 	}
 	/*line fold.go:291*/ return s_.a_
-//line kernels_tandem.go:10004
+//line kernels_tandem.go:10068
 }
 
 func gpu_key64(x_ float64) int64 {
 	/*line fold.go:83*/ b_ := int64(math.Float64bits(x_))
 	return b_ ^ ((b_ >> (63)) & int64(9223372036854775807))
-//line kernels_tandem.go:10010
+//line kernels_tandem.go:10074
 }
 
 func gpu_above(s_ gpu_ends, k_ int32, index_ int32) gpu_ends {
@@ -10014,7 +10078,7 @@ func gpu_above(s_ gpu_ends, k_ int32, index_ int32) gpu_ends {
 	found_ := (((more_ | (-more_)) >> (31)) >> (31)) >> (1)
 	t_ := gpu_ends{a_: s_.a_ ^ more_, b_: s_.b_ ^ ((s_.b_ ^ index_) & found_)}
 	/*line fold.go:133*/ return t_
-//line kernels_tandem.go:10018
+//line kernels_tandem.go:10082
 }
 
 func gpu_above_(s_ gpu_ends_, k_ int64, index_ int64) gpu_ends_ {
@@ -10022,7 +10086,7 @@ func gpu_above_(s_ gpu_ends_, k_ int64, index_ int64) gpu_ends_ {
 	found_ := (((more_ | (-more_)) >> (31)) >> (31)) >> (1)
 	t_ := gpu_ends_{a_: s_.a_ ^ more_, b_: s_.b_ ^ ((s_.b_ ^ index_) & found_)}
 	/*line fold.go:133*/ return t_
-//line kernels_tandem.go:10026
+//line kernels_tandem.go:10090
 }
 
 func gpu_added(s_ gpu_int128, t_ gpu_int128) gpu_int128 {
@@ -10034,7 +10098,7 @@ func gpu_added(s_ gpu_int128, t_ gpu_int128) gpu_int128 {
 	/*line int128.go:13*/ carry_ := t5_
 	t6_ := gpu_int128{hi_: (s_.hi_ + t_.hi_) + carry_, lo_: lo_}
 	/*line int128.go:14*/ return t6_
-//line kernels_tandem.go:10038
+//line kernels_tandem.go:10102
 }
 
 func gpu_NewValue(hi_ uint64, lo_ uint64, exp_ int64, neg_ bool) gpu_Value {
@@ -10044,7 +10108,7 @@ func gpu_NewValue(hi_ uint64, lo_ uint64, exp_ int64, neg_ bool) gpu_Value {
 	}
 	t2_ := gpu_Value{Neg_: neg_}
 	/*line ../../../internal/superacc/value.go:19*/ return gpu_become(t2_, hi_, lo_, exp_, false)
-//line kernels_tandem.go:10048
+//line kernels_tandem.go:10112
 }
 
 func gpu_Add(w_ []int64, p_ int64, m_ uint64, neg_ bool) {
@@ -10058,7 +10122,7 @@ func gpu_Add(w_ []int64, p_ int64, m_ uint64, neg_ bool) {
 	w_[k_] = w_[k_] + ((int64(((m_ << (s_)) & uint64(4294967295))) ^ sign_) - sign_)
 	w_[k_+int64(1)] = w_[k_+int64(1)] + ((int64((top_ & uint64(4294967295))) ^ sign_) - sign_)
 	w_[k_+int64(2)] = w_[k_+int64(2)] + ((int64((top_ >> (32))) ^ sign_) - sign_)
-//line kernels_tandem.go:10062
+//line kernels_tandem.go:10126
 }
 
 func gpu_Split64(b_ uint64) (uint64, int64, bool) {
@@ -10070,7 +10134,7 @@ func gpu_Split64(b_ uint64) (uint64, int64, bool) {
 	_ = finite_
 	/*line ../../../internal/superacc/value.go:199*/ t_, t2_, t3_ := gpu_split(b_, int64(53), uint64(2047))
 	/*line ../../../internal/superacc/value.go:199*/ return t_, t2_, t3_
-//line kernels_tandem.go:10074
+//line kernels_tandem.go:10138
 }
 
 func gpu_newWide_(x_ float64, m_ uint64, exp_ int64, finite_ bool, neg_ bool) gpu_wide {
@@ -10079,7 +10143,7 @@ func gpu_newWide_(x_ float64, m_ uint64, exp_ int64, finite_ bool, neg_ bool) gp
 		t_.special_ = gpu_Special(x_)
 	}
 	return t_
-//line kernels_tandem.go:10083
+//line kernels_tandem.go:10147
 }
 
 func gpu_asDouble(w_ gpu_window) gpu_window {
@@ -10094,12 +10158,12 @@ func gpu_asDouble(w_ gpu_window) gpu_window {
 	/*line block.go:68*/ lo_ := max((w_.lo_+uint32(1))>>(3), uint32(1048576))
 	t2_ := gpu_window{hi_: ((w_.hi_ >> (3)) + uint32(1)) + uint32(939524096), lo_: (lo_ + uint32(939524096)) - uint32(1)}
 	/*line block.go:69*/ return t2_
-//line kernels_tandem.go:10098
+//line kernels_tandem.go:10162
 }
 
 func gpu_magic(field_ int64) float64 {
 	/*line block.go:139*/ return math.Float64frombits((uint64(field_) << (52)) | uint64(2251799813685248))
-//line kernels_tandem.go:10103
+//line kernels_tandem.go:10167
 }
 
 func gpu_addNumber__(f_ gpu_single, words_ []int64, x_ float64) {
@@ -10109,7 +10173,7 @@ func gpu_addNumber__(f_ gpu_single, words_ []int64, x_ float64) {
 	} else {
 		words_[24] = words_[24] | gpu_Special(x_)
 	}
-//line kernels_tandem.go:10113
+//line kernels_tandem.go:10177
 }
 
 func gpu_overShort(v_ gpu_Value, n_ uint64) gpu_Value {
@@ -10130,7 +10194,7 @@ func gpu_overShort(v_ gpu_Value, n_ uint64) gpu_Value {
 	up_ := uint64(int64(bits.LeadingZeros64(hi_)))
 	t11_ := gpu_Value{Hi_: (hi_ << (up_)) | (lo_ >> (uint64(64) - up_)), Lo_: (lo_ << (up_)) | ((q0_ << (up_)) >> (32)), Exp_: v_.Exp_ - int64(up_), Neg_: v_.Neg_, Rest_: v_.Rest_ || ((rem_ | (q0_ << (uint64(32) + up_))) != uint64(0))}
 	/*line ../../../internal/superacc/value.go:100*/ return t11_
-//line kernels_tandem.go:10134
+//line kernels_tandem.go:10198
 }
 
 func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gpu_Value {
@@ -10144,17 +10208,17 @@ func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gp
 	z_ := int64(bits.LeadingZeros64(hi_))
 	t3_ := gpu_Value{Hi_: (hi_ << (uint64(z_))) | (lo_ >> (uint64((int64(64) - z_)))), Lo_: lo_ << (uint64(z_)), Exp_: exp_ - z_, Neg_: v_.Neg_, Rest_: v_.Rest_ || rest_}
 	/*line ../../../internal/superacc/value.go:162*/ return t3_
-//line kernels_tandem.go:10148
+//line kernels_tandem.go:10212
 }
 
 func gpu_inf(t_ gpu_single) float32 {
 	/*line format.go:29*/ return math.Float32frombits(uint32(2139095040))
-//line kernels_tandem.go:10153
+//line kernels_tandem.go:10217
 }
 
 func gpu_Bits32(v_ gpu_Value) uint32 {
 	/*line ../../../internal/superacc/value.go:169*/ return uint32(gpu_round__(v_, int64(24), uint64(255)))
-//line kernels_tandem.go:10158
+//line kernels_tandem.go:10222
 }
 
 func gpu_digit(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
@@ -10162,13 +10226,13 @@ func gpu_digit(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
 		return uint64(0)
 	}
 	return uint64(w_[at_.At_+(k_*at_.Step_)])
-//line kernels_tandem.go:10166
+//line kernels_tandem.go:10230
 }
 
 func gpu_upper(f_ gpu_double, p_ gpu_plain, t_ float64, u_ float64, v_ float64) uint32 {
 	/*line block.go:47*/ m_ := math.Float64bits(t_) &^ uint64(9223372036854775808)
 	/*line block.go:56*/ return uint32((((m_ + uint64(4294967296)) - uint64(1)) >> (32)))
-//line kernels_tandem.go:10172
+//line kernels_tandem.go:10236
 }
 
 func gpu_addNumber___(f_ gpu_double, words_ []int64, x_ float64) {
@@ -10178,23 +10242,23 @@ func gpu_addNumber___(f_ gpu_double, words_ []int64, x_ float64) {
 	} else {
 		words_[136] = words_[136] | gpu_Special(x_)
 	}
-//line kernels_tandem.go:10182
+//line kernels_tandem.go:10246
 }
 
 func gpu_inf_(t_ gpu_double) float64 {
 	/*line format.go:34*/ return math.Float64frombits(uint64(9218868437227405312))
-//line kernels_tandem.go:10187
+//line kernels_tandem.go:10251
 }
 
 func gpu_Bits64(v_ gpu_Value) uint64 {
 	/*line ../../../internal/superacc/value.go:166*/ return gpu_round__(v_, int64(53), uint64(2047))
-//line kernels_tandem.go:10192
+//line kernels_tandem.go:10256
 }
 
 func gpu_upper_(f_ gpu_single, p_ gpu_product, t_ float64, u_ float64, v_ float64) uint32 {
 	/*line block.go:47*/ m_ := math.Float64bits(t_) &^ uint64(9223372036854775808)
 	/*line block.go:49*/ return uint32((m_ >> (32)))
-//line kernels_tandem.go:10198
+//line kernels_tandem.go:10262
 }
 
 func gpu_upper__(f_ gpu_double, p_ gpu_product, t_ float64, u_ float64, v_ float64) uint32 {
@@ -10203,7 +10267,7 @@ func gpu_upper__(f_ gpu_double, p_ gpu_product, t_ float64, u_ float64, v_ float
 		m_ = uint64(1)
 	}
 	/*line block.go:56*/ return uint32((((m_ + uint64(4294967296)) - uint64(1)) >> (32)))
-//line kernels_tandem.go:10207
+//line kernels_tandem.go:10271
 }
 
 func gpu_addProduct_(f_ gpu_double, words_ []int64, x_ float64, y_ float64) {
@@ -10220,7 +10284,7 @@ func gpu_addProduct_(f_ gpu_double, words_ []int64, x_ float64, y_ float64) {
 	} else {
 		words_[136] = words_[136] | gpu_Special(float64(x_*y_))
 	}
-//line kernels_tandem.go:10224
+//line kernels_tandem.go:10288
 }
 
 func gpu_Add_(w_ []int64, p_ int64, m_ uint64, neg_ bool) {
@@ -10234,7 +10298,7 @@ func gpu_Add_(w_ []int64, p_ int64, m_ uint64, neg_ bool) {
 	w_[k_] = w_[k_] + ((int64(((m_ << (s_)) & uint64(4294967295))) ^ sign_) - sign_)
 	w_[k_+int64(1)] = w_[k_+int64(1)] + ((int64((top_ & uint64(4294967295))) ^ sign_) - sign_)
 	w_[k_+int64(2)] = w_[k_+int64(2)] + ((int64((top_ >> (32))) ^ sign_) - sign_)
-//line kernels_tandem.go:10238
+//line kernels_tandem.go:10302
 }
 
 func gpu_Special(x_ float64) int64 {
@@ -10246,7 +10310,7 @@ func gpu_Special(x_ float64) int64 {
 		}
 	}
 	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:10250
+//line kernels_tandem.go:10314
 }
 
 func gpu_digit_(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
@@ -10254,7 +10318,7 @@ func gpu_digit_(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
 		return uint64(0)
 	}
 	return uint64(w_[at_.At_+(k_*at_.Step_)])
-//line kernels_tandem.go:10258
+//line kernels_tandem.go:10322
 }
 
 func gpu_split(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool) {
@@ -10271,7 +10335,7 @@ func gpu_split(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool) {
 	/*line ../../../internal/superacc/value.go:206*/ field_ := t2_
 	normal_ := min(field_, uint64(1))
 	return m_ | (normal_ << (uint64((precision_ - int64(1))))), gpu_lowest(precision_, inf_) + int64((field_ - normal_)), field_ != inf_
-//line kernels_tandem.go:10275
+//line kernels_tandem.go:10339
 }
 
 func gpu_Special_(x_ float32) int64 {
@@ -10283,7 +10347,7 @@ func gpu_Special_(x_ float32) int64 {
 		}
 	}
 	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:10287
+//line kernels_tandem.go:10351
 }
 
 func gpu_divide(r_ gpu_reciprocal, u1_ uint64, u0_ uint64) (uint64, uint64) {
@@ -10301,7 +10365,7 @@ func gpu_divide(r_ gpu_reciprocal, u1_ uint64, u0_ uint64) (uint64, uint64) {
 		rem_ = rem_ - r_.d_
 	}
 	return quotient_ & uint64(4294967295), rem_
-//line kernels_tandem.go:10305
+//line kernels_tandem.go:10369
 }
 
 func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
@@ -10325,10 +10389,10 @@ func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
 		keep_ = keep_ | ((inf_ + uint64(1)) << (uint64((precision_ - int64(1)))))
 	}
 	return keep_
-//line kernels_tandem.go:10329
+//line kernels_tandem.go:10393
 }
 
 func gpu_lowest(precision_ int64, inf_ uint64) int64 {
 	/*line ../../../internal/superacc/value.go:196*/ return (int64(2) - precision_) - int64((inf_ >> (1)))
-//line kernels_tandem.go:10334
+//line kernels_tandem.go:10398
 }
