@@ -541,10 +541,10 @@ typedef struct { i64 n, cols; f64 alpha; const T *e; i64 eRow, eCol; T *b; i64 b
     } \
   }
 #define PANELS_OF_PART(n) PANELS(n, 2)
-PANELS(1, 1) PAIRS(PANELS_OF_PART) PANELS(LANES, 1) PANELS(LANES, 2) PANELS(LANES, 3) PANELS(LANES, 4)
+PANELS(1, 1) PAIRS(PANELS_OF_PART) PANELS(LANES, 1) PANELS(LANES, 2) PANELS(LANES, 3) PANELS(LANES, 4) PANELS(LANES, 8)
 
-/* Between LANES and four times as many columns are a panel, fewer two overlapping parts of a
- * register. */
+/* Eight registers of columns are a panel, as many chains as hide what a step takes, then four;
+ * between LANES and four times as many columns are one, fewer two overlapping parts of a register. */
 #define CALL(name, n, m) FUNCTION(name, n, m)(&c, c.b, cols - n)
 #define MULTIPLY_PART(n) else if (cols >= n) CALL(multiply, n, 2);
 #define SOLVE_PART(n) else if (cols >= n) CALL(solve, n, 2);
@@ -552,6 +552,7 @@ PANELS(1, 1) PAIRS(PANELS_OF_PART) PANELS(LANES, 1) PANELS(LANES, 2) PANELS(LANE
   ENTRY name(triangle_args *args) { \
     triangle_args c = *args; \
     i64 cols = c.cols; \
+    for (; cols >= 9 * LANES; cols -= 8 * LANES, c.b += 8 * LANES) FUNCTION(name, LANES, 8)(&c, c.b, 7 * LANES); \
     for (; cols >= 5 * LANES; cols -= 4 * LANES, c.b += 4 * LANES) FUNCTION(name, LANES, 4)(&c, c.b, 3 * LANES); \
     if (cols > 4 * LANES) FUNCTION(name, LANES, 3)(&c, c.b, 2 * LANES), cols -= 3 * LANES, c.b += 3 * LANES; \
     if (cols > 3 * LANES) CALL(name, LANES, 4); \
