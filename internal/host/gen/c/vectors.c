@@ -86,24 +86,35 @@ INLINE void rows8(i64 n, const T *a, i64 lda, const T *x, T *y) {
   }
 }
 
-/* panel is any rows and columns, with the chains in registers while the rows go by. */
-#define PANEL(n, m) { \
+/* COLUMN is where register v of m begins among columns of which the last register has those that end
+ * at last + n: some may be those of the one before, too, of which it has the same. */
+#define COLUMN(n, m, v) ((v) < (m) - 1 ? (v) * (n) : last)
+
+/* panel is any rows and columns, with the chains in registers while the rows go by. Between LANES and
+ * four times as many columns go by at once, fewer as two parts of a register that overlap. */
+#define PANEL(n, m, at_last) { \
+    i64 last = at_last; \
     VECTOR(n) s[m]; \
-    UNROLL for (int i = 0; i < m; i++) s[i] = LOAD(n, y + i * n); \
+    UNROLL for (int i = 0; i < m; i++) s[i] = LOAD(n, y + COLUMN(n, m, i)); \
     const T *row = a; \
     for (i64 p = 0; p < k; p++, row += lda) \
-      UNROLL for (int i = 0; i < m; i++) s[i] = FMA(LOAD(n, row + i * n), (VECTOR(n))(x[p]), s[i]); \
-    UNROLL for (int i = 0; i < m; i++) STORE(n, y + i * n, s[i]); \
-    y += m * n, a += m * n; \
+      UNROLL for (int i = 0; i < m; i++) s[i] = FMA(LOAD(n, row + COLUMN(n, m, i)), (VECTOR(n))(x[p]), s[i]); \
+    UNROLL for (int i = 0; i < m; i++) STORE(n, y + COLUMN(n, m, i), s[i]); \
   }
-#define PANEL_REST(n) if (rest & n) PANEL(n, 1)
+#define PANEL_PART(w) else if (n >= w) PANEL(w, 2, n - w)
 
 static __attribute__((noinline)) void panel(i64 k, i64 n, const T *a, i64 lda, const T *x, T *y) {
-  i64 rest = n;
-  for (; rest >= 4 * LANES; rest -= 4 * LANES) PANEL(LANES, 4)
-  if (rest & 2 * LANES) PANEL(LANES, 2)
-  if (rest & LANES) PANEL(LANES, 1)
-  HALVES(PANEL_REST)
+  for (; n >= 5 * LANES; n -= 4 * LANES, a += 4 * LANES, y += 4 * LANES) PANEL(LANES, 4, 3 * LANES)
+  if (n > 4 * LANES) {
+    PANEL(LANES, 3, 2 * LANES)
+    n -= 3 * LANES, a += 3 * LANES, y += 3 * LANES;
+  }
+  if (n > 3 * LANES) PANEL(LANES, 4, n - LANES)
+  else if (n > 2 * LANES) PANEL(LANES, 3, n - LANES)
+  else if (n > LANES) PANEL(LANES, 2, n - LANES)
+  else if (n == LANES) PANEL(LANES, 1, 0)
+  PAIRS(PANEL_PART)
+  else if (n == 1) PANEL(1, 1, 0)
 }
 
 typedef struct { i64 k, n; const T *a; i64 lda; const T *x; T *y; } addRow_args;
@@ -500,11 +511,9 @@ ENTRY asum(asum_args *c) {
 typedef struct { i64 n, cols; f64 alpha; const T *e; i64 eRow, eCol; T *b; i64 bRow; u8 unit; } triangle_args;
 
 /* PANELS defines FUNCTION(multiply, n, m) and FUNCTION(solve, n, m), which take m registers of n
- * columns of b. The last begins at column last: it may have columns of the one before, too, for
- * which it computes the same. */
+ * columns of b. */
 #define NAME(name, n, m) name##n##_##m
 #define FUNCTION(name, n, m) NAME(name, n, m)
-#define COLUMN(n, m, v) ((v) < (m) - 1 ? (v) * (n) : last)
 #define STEP(n, m, sign, f, p) { \
     VECTOR(n) g = sign(VECTOR(n))(f); \
     UNROLL for (int v = 0; v < m; v++) s[v] = FMA(g, LOAD(n, b + (p) * c->bRow + COLUMN(n, m, v)), s[v]); \
