@@ -86,23 +86,23 @@ var EachKernels = support.Kernels{
 }
 
 var EachFloat32SinglePlainKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Each_float32_single_plain", nativecode.Code_each.Of("Each_float32_single_plain", "633de2ea437052ce9211db64b571bad8"), support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("down", "uint", 4).Scalar("spread", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat32SinglePlainGo, EachFloat32SinglePlainPlain, "each.go", "fold.go", "prefix.go", "../../../internal/superacc/superacc.go", "format.go", "../../../internal/superacc/value.go", "block.go")
+	return kernelsPacked.Source("Each_float32_single_plain", nativecode.Code_each.Of("Each_float32_single_plain", "75c8f0b37553509224f80b202d7d84a5"), support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("down", "uint", 4).Scalar("spread", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat32SinglePlainGo, EachFloat32SinglePlainPlain, "each.go", "fold.go", "prefix.go", "../../../internal/superacc/superacc.go", "format.go", "../../../internal/superacc/value.go", "block.go")
 }}
 
 var EachFloat64DoublePlainKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Each_float64_double_plain", nativecode.Code_each.Of("Each_float64_double_plain", "f8273a2ceec0005cc02be3f48e433bf3"), support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("words", "long", 8).ConstSlice("shift", "double", 8).Scalar("down", "uint", 4).Scalar("spread", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat64DoublePlainGo, EachFloat64DoublePlainPlain, "each.go", "fold.go", "prefix.go", "../../../internal/superacc/superacc.go", "format.go", "../../../internal/superacc/value.go", "block.go")
+	return kernelsPacked.Source("Each_float64_double_plain", nativecode.Code_each.Of("Each_float64_double_plain", "9029ce2d7a461c96ea9d11802534144c"), support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("words", "long", 8).ConstSlice("shift", "double", 8).Scalar("down", "uint", 4).Scalar("spread", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat64DoublePlainGo, EachFloat64DoublePlainPlain, "each.go", "fold.go", "prefix.go", "../../../internal/superacc/superacc.go", "format.go", "../../../internal/superacc/value.go", "block.go")
 }}
 
 var EachFloat32SingleProductKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Each_float32_single_product", nativecode.Code_each.Of("Each_float32_single_product", "fc5a53883627f13af3f3115b29df0111"), support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("down", "uint", 4).Scalar("spread", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat32SingleProductGo, EachFloat32SingleProductPlain, "each.go", "fold.go", "prefix.go", "../../../internal/superacc/superacc.go", "format.go", "../../../internal/superacc/value.go", "block.go")
+	return kernelsPacked.Source("Each_float32_single_product", nativecode.Code_each.Of("Each_float32_single_product", "48f26b61d227beb843f1550dcecd3d85"), support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("down", "uint", 4).Scalar("spread", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat32SingleProductGo, EachFloat32SingleProductPlain, "each.go", "fold.go", "prefix.go", "../../../internal/superacc/superacc.go", "format.go", "../../../internal/superacc/value.go", "block.go")
 }}
 
 var EachFloat64DoubleProductKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Each_float64_double_product", nativecode.Code_each.Of("Each_float64_double_product", "0aa66390ea685c52744e046097099b59"), support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("words", "long", 8).ConstSlice("shift", "double", 8).Scalar("down", "uint", 4).Scalar("spread", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat64DoubleProductGo, EachFloat64DoubleProductPlain, "each.go", "fold.go", "prefix.go", "../../../internal/superacc/superacc.go", "format.go", "../../../internal/superacc/value.go", "block.go")
+	return kernelsPacked.Source("Each_float64_double_product", nativecode.Code_each.Of("Each_float64_double_product", "6226850839f8a9a73f157f752ae4c0b2"), support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("words", "long", 8).ConstSlice("shift", "double", 8).Scalar("down", "uint", 4).Scalar("spread", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat64DoubleProductGo, EachFloat64DoubleProductPlain, "each.go", "fold.go", "prefix.go", "../../../internal/superacc/superacc.go", "format.go", "../../../internal/superacc/value.go", "block.go")
 }}
 
 var EachFloat32SingleBareKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Each_float32_single_bare", nativecode.Code_each.Of("Each_float32_single_bare", "f94199e8fdedd286e1e5a815508de28e"), support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("down", "uint", 4).Scalar("spread", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat32SingleBareGo, EachFloat32SingleBarePlain, "each.go", "prefix.go", "../../../internal/superacc/superacc.go", "fold.go", "../../../internal/superacc/value.go", "block.go", "format.go")
+	return kernelsPacked.Source("Each_float32_single_bare", nativecode.Code_each.Of("Each_float32_single_bare", "f697e71f3c59cac3c49fa5b36575de30"), support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("down", "uint", 4).Scalar("spread", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat32SingleBareGo, EachFloat32SingleBarePlain, "each.go", "prefix.go", "../../../internal/superacc/superacc.go", "fold.go", "../../../internal/superacc/value.go", "block.go", "format.go")
 }}
 
 // LaunchFoldAlong runs [FoldAlong] over grid. Slices and matrices are in host memory or on the device of s;
@@ -140,39 +140,39 @@ var FoldAlongKernels = support.Kernels{
 }
 
 var FoldAlongFloat32Float32Int32Ends32Value32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("FoldAlong_float32_float32_int32_ends32_value32", nativecode.Code_foldalong.Of("FoldAlong_float32_float32_int32_ends32_value32", "966b6bce327c1dfc3181b5739c0a5668"), support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongFloat32Float32Int32Ends32Value32Go, FoldAlongFloat32Float32Int32Ends32Value32Plain, "fold.go")
+	return kernelsPacked.Source("FoldAlong_float32_float32_int32_ends32_value32", nativecode.Code_foldalong.Of("FoldAlong_float32_float32_int32_ends32_value32", "d22acc24f5f681d93473c15e3dc1d57e"), support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongFloat32Float32Int32Ends32Value32Go, FoldAlongFloat32Float32Int32Ends32Value32Plain, "fold.go")
 }}
 
 var FoldAlongFloat64Float64Int64Ends64Value64Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("FoldAlong_float64_float64_int64_ends64_value64", nativecode.Code_foldalong.Of("FoldAlong_float64_float64_int64_ends64_value64", "7ba311409014c3782b2c4bfe03d109c7"), support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "long", 8), FoldAlongFloat64Float64Int64Ends64Value64Go, FoldAlongFloat64Float64Int64Ends64Value64Plain, "fold.go")
+	return kernelsPacked.Source("FoldAlong_float64_float64_int64_ends64_value64", nativecode.Code_foldalong.Of("FoldAlong_float64_float64_int64_ends64_value64", "b173b0f0c55f3f744cb54679a2bdaa7a"), support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "long", 8), FoldAlongFloat64Float64Int64Ends64Value64Go, FoldAlongFloat64Float64Int64Ends64Value64Plain, "fold.go")
 }}
 
 var FoldAlongFloat32Int32Int32First32IndexKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("FoldAlong_float32_int32_int32_first32_index", nativecode.Code_foldalong.Of("FoldAlong_float32_int32_int32_first32_index", "a0beb65a3c7085bbbb46a09fa3eb9883"), support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongFloat32Int32Int32First32IndexGo, FoldAlongFloat32Int32Int32First32IndexPlain, "fold.go")
+	return kernelsPacked.Source("FoldAlong_float32_int32_int32_first32_index", nativecode.Code_foldalong.Of("FoldAlong_float32_int32_int32_first32_index", "8251ea472e96043285b486679c4f6e7a"), support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongFloat32Int32Int32First32IndexGo, FoldAlongFloat32Int32Int32First32IndexPlain, "fold.go")
 }}
 
 var FoldAlongFloat64Int32Int64First64IndexKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("FoldAlong_float64_int32_int64_first64_index", nativecode.Code_foldalong.Of("FoldAlong_float64_int32_int64_first64_index", "35729676d7760a5ac2435ecc4191928e"), support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "long", 8), FoldAlongFloat64Int32Int64First64IndexGo, FoldAlongFloat64Int32Int64First64IndexPlain, "fold.go")
+	return kernelsPacked.Source("FoldAlong_float64_int32_int64_first64_index", nativecode.Code_foldalong.Of("FoldAlong_float64_int32_int64_first64_index", "bd620a263f6957c0d8d0c1dddadc4cb5"), support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "long", 8), FoldAlongFloat64Int32Int64First64IndexGo, FoldAlongFloat64Int32Int64First64IndexPlain, "fold.go")
 }}
 
 var FoldAlongInt32Int32Int32EndsIntValueIntKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("FoldAlong_int32_int32_int32_endsInt_valueInt", nativecode.Code_foldalong.Of("FoldAlong_int32_int32_int32_endsInt_valueInt", "27e4b42da92e3f6779f8959645c4deb2"), support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongInt32Int32Int32EndsIntValueIntGo, FoldAlongInt32Int32Int32EndsIntValueIntPlain, "fold.go")
+	return kernelsPacked.Source("FoldAlong_int32_int32_int32_endsInt_valueInt", nativecode.Code_foldalong.Of("FoldAlong_int32_int32_int32_endsInt_valueInt", "024b85781651f169db7133263db6d0bb"), support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongInt32Int32Int32EndsIntValueIntGo, FoldAlongInt32Int32Int32EndsIntValueIntPlain, "fold.go")
 }}
 
 var FoldAlongInt32Int32Int32FirstIntIndexKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("FoldAlong_int32_int32_int32_firstInt_index", nativecode.Code_foldalong.Of("FoldAlong_int32_int32_int32_firstInt_index", "a542e17d8f069bd06920110697bd0d39"), support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongInt32Int32Int32FirstIntIndexGo, FoldAlongInt32Int32Int32FirstIntIndexPlain, "fold.go")
+	return kernelsPacked.Source("FoldAlong_int32_int32_int32_firstInt_index", nativecode.Code_foldalong.Of("FoldAlong_int32_int32_int32_firstInt_index", "035cf80b10ec0ed418a158fbf64a8156"), support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongInt32Int32Int32FirstIntIndexGo, FoldAlongInt32Int32Int32FirstIntIndexPlain, "fold.go")
 }}
 
 var FoldAlongInt32Int32Int32Add32TotalKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("FoldAlong_int32_int32_int32_add32_total", nativecode.Code_foldalong.Of("FoldAlong_int32_int32_int32_add32_total", "083ff8670fe3e6b688d4660624d3956b"), support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongInt32Int32Int32Add32TotalGo, FoldAlongInt32Int32Int32Add32TotalPlain, "fold.go")
+	return kernelsPacked.Source("FoldAlong_int32_int32_int32_add32_total", nativecode.Code_foldalong.Of("FoldAlong_int32_int32_int32_add32_total", "a90557784079b12237fc18ae1a8b3689"), support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongInt32Int32Int32Add32TotalGo, FoldAlongInt32Int32Int32Add32TotalPlain, "fold.go")
 }}
 
 var FoldAlongBoolInt32Int32CountTotalKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("FoldAlong_bool_int32_int32_count_total", nativecode.Code_foldalong.Of("FoldAlong_bool_int32_int32_count_total", "95647a2a875de7c1e1c2c7d3fa1b0652"), support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongBoolInt32Int32CountTotalGo, FoldAlongBoolInt32Int32CountTotalPlain, "fold.go")
+	return kernelsPacked.Source("FoldAlong_bool_int32_int32_count_total", nativecode.Code_foldalong.Of("FoldAlong_bool_int32_int32_count_total", "5517d22fbc9d40f51539ad9aa0fda68b"), support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongBoolInt32Int32CountTotalGo, FoldAlongBoolInt32Int32CountTotalPlain, "fold.go")
 }}
 
 var FoldAlongBoolBoolInt32EndsBoolTruthKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("FoldAlong_bool_bool_int32_endsBool_truth", nativecode.Code_foldalong.Of("FoldAlong_bool_bool_int32_endsBool_truth", "51606b512562190101852ff8cdb9ffc3"), support.Params{}.Matrix("c", "uchar", 1).Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongBoolBoolInt32EndsBoolTruthGo, FoldAlongBoolBoolInt32EndsBoolTruthPlain, "fold.go")
+	return kernelsPacked.Source("FoldAlong_bool_bool_int32_endsBool_truth", nativecode.Code_foldalong.Of("FoldAlong_bool_bool_int32_endsBool_truth", "2650a19039a4cdf60091262c7bd5d9c3"), support.Params{}.Matrix("c", "uchar", 1).Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongBoolBoolInt32EndsBoolTruthGo, FoldAlongBoolBoolInt32EndsBoolTruthPlain, "fold.go")
 }}
 
 // LaunchFoldEach runs [FoldEach] over grid. Slices and matrices are in host memory or on the device of s;
@@ -208,39 +208,39 @@ var FoldEachKernels = support.Kernels{
 }
 
 var FoldEachFloat32Float32Int32Ends32Value32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("FoldEach_float32_float32_int32_ends32_value32", nativecode.Code_foldeach.Of("FoldEach_float32_float32_int32_ends32_value32", "79a152e03e3d0d1b139a75688fda9d94"), support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachFloat32Float32Int32Ends32Value32Go, FoldEachFloat32Float32Int32Ends32Value32Plain, "fold.go")
+	return kernelsPacked.Source("FoldEach_float32_float32_int32_ends32_value32", nativecode.Code_foldeach.Of("FoldEach_float32_float32_int32_ends32_value32", "b767cb111c7467469e1055d2a891233e"), support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachFloat32Float32Int32Ends32Value32Go, FoldEachFloat32Float32Int32Ends32Value32Plain, "fold.go")
 }}
 
 var FoldEachFloat64Float64Int64Ends64Value64Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("FoldEach_float64_float64_int64_ends64_value64", nativecode.Code_foldeach.Of("FoldEach_float64_float64_int64_ends64_value64", "da0de8c06bd418a5cbcbb93d0c63282d"), support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("down", "uint", 4).Scalar("order", "long", 8), FoldEachFloat64Float64Int64Ends64Value64Go, FoldEachFloat64Float64Int64Ends64Value64Plain, "fold.go")
+	return kernelsPacked.Source("FoldEach_float64_float64_int64_ends64_value64", nativecode.Code_foldeach.Of("FoldEach_float64_float64_int64_ends64_value64", "91a21a22c5e4ed57cf99f3a425918556"), support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("down", "uint", 4).Scalar("order", "long", 8), FoldEachFloat64Float64Int64Ends64Value64Go, FoldEachFloat64Float64Int64Ends64Value64Plain, "fold.go")
 }}
 
 var FoldEachFloat32Int32Int32First32IndexKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("FoldEach_float32_int32_int32_first32_index", nativecode.Code_foldeach.Of("FoldEach_float32_int32_int32_first32_index", "dfdfb301485c354fada745ee09f3c7d6"), support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachFloat32Int32Int32First32IndexGo, FoldEachFloat32Int32Int32First32IndexPlain, "fold.go")
+	return kernelsPacked.Source("FoldEach_float32_int32_int32_first32_index", nativecode.Code_foldeach.Of("FoldEach_float32_int32_int32_first32_index", "c1c010aaa560fb90f9270eba617afc6f"), support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachFloat32Int32Int32First32IndexGo, FoldEachFloat32Int32Int32First32IndexPlain, "fold.go")
 }}
 
 var FoldEachFloat64Int32Int64First64IndexKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("FoldEach_float64_int32_int64_first64_index", nativecode.Code_foldeach.Of("FoldEach_float64_int32_int64_first64_index", "fbd442720cbb5fcd4dbbb00e222f3223"), support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("down", "uint", 4).Scalar("order", "long", 8), FoldEachFloat64Int32Int64First64IndexGo, FoldEachFloat64Int32Int64First64IndexPlain, "fold.go")
+	return kernelsPacked.Source("FoldEach_float64_int32_int64_first64_index", nativecode.Code_foldeach.Of("FoldEach_float64_int32_int64_first64_index", "f3067cd201620f221e105ac00916f7f0"), support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("down", "uint", 4).Scalar("order", "long", 8), FoldEachFloat64Int32Int64First64IndexGo, FoldEachFloat64Int32Int64First64IndexPlain, "fold.go")
 }}
 
 var FoldEachInt32Int32Int32EndsIntValueIntKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("FoldEach_int32_int32_int32_endsInt_valueInt", nativecode.Code_foldeach.Of("FoldEach_int32_int32_int32_endsInt_valueInt", "c0bd93730d41c314e6fb5a02a413e8a9"), support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachInt32Int32Int32EndsIntValueIntGo, FoldEachInt32Int32Int32EndsIntValueIntPlain, "fold.go")
+	return kernelsPacked.Source("FoldEach_int32_int32_int32_endsInt_valueInt", nativecode.Code_foldeach.Of("FoldEach_int32_int32_int32_endsInt_valueInt", "d9e7cc73ac4d53113680e3964d112fc0"), support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachInt32Int32Int32EndsIntValueIntGo, FoldEachInt32Int32Int32EndsIntValueIntPlain, "fold.go")
 }}
 
 var FoldEachInt32Int32Int32FirstIntIndexKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("FoldEach_int32_int32_int32_firstInt_index", nativecode.Code_foldeach.Of("FoldEach_int32_int32_int32_firstInt_index", "e987abca26bca0d1c86cef798b75c7da"), support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachInt32Int32Int32FirstIntIndexGo, FoldEachInt32Int32Int32FirstIntIndexPlain, "fold.go")
+	return kernelsPacked.Source("FoldEach_int32_int32_int32_firstInt_index", nativecode.Code_foldeach.Of("FoldEach_int32_int32_int32_firstInt_index", "67c58e5002899fd37b97e9dac508075c"), support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachInt32Int32Int32FirstIntIndexGo, FoldEachInt32Int32Int32FirstIntIndexPlain, "fold.go")
 }}
 
 var FoldEachInt32Int32Int32Add32TotalKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("FoldEach_int32_int32_int32_add32_total", nativecode.Code_foldeach.Of("FoldEach_int32_int32_int32_add32_total", "448e91794135f4a8d2104526e8098b0c"), support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachInt32Int32Int32Add32TotalGo, FoldEachInt32Int32Int32Add32TotalPlain, "fold.go")
+	return kernelsPacked.Source("FoldEach_int32_int32_int32_add32_total", nativecode.Code_foldeach.Of("FoldEach_int32_int32_int32_add32_total", "7a1ea5bdae7219a85ba2e0b3f90ec1cf"), support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachInt32Int32Int32Add32TotalGo, FoldEachInt32Int32Int32Add32TotalPlain, "fold.go")
 }}
 
 var FoldEachBoolInt32Int32CountTotalKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("FoldEach_bool_int32_int32_count_total", nativecode.Code_foldeach.Of("FoldEach_bool_int32_int32_count_total", "e29212acab07d73a02b04c62d18dc95e"), support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachBoolInt32Int32CountTotalGo, FoldEachBoolInt32Int32CountTotalPlain, "fold.go")
+	return kernelsPacked.Source("FoldEach_bool_int32_int32_count_total", nativecode.Code_foldeach.Of("FoldEach_bool_int32_int32_count_total", "bd7bde3930184500ec6cd26474d83bd4"), support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachBoolInt32Int32CountTotalGo, FoldEachBoolInt32Int32CountTotalPlain, "fold.go")
 }}
 
 var FoldEachBoolBoolInt32EndsBoolTruthKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("FoldEach_bool_bool_int32_endsBool_truth", nativecode.Code_foldeach.Of("FoldEach_bool_bool_int32_endsBool_truth", "c21a9439b982517e7a5aa7775a431f67"), support.Params{}.Matrix("c", "uchar", 1).Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachBoolBoolInt32EndsBoolTruthGo, FoldEachBoolBoolInt32EndsBoolTruthPlain, "fold.go")
+	return kernelsPacked.Source("FoldEach_bool_bool_int32_endsBool_truth", nativecode.Code_foldeach.Of("FoldEach_bool_bool_int32_endsBool_truth", "cb1a441858184c99bd5ff989f1ab48de"), support.Params{}.Matrix("c", "uchar", 1).Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachBoolBoolInt32EndsBoolTruthGo, FoldEachBoolBoolInt32EndsBoolTruthPlain, "fold.go")
 }}
 
 // LaunchFinish runs [Finish] over grid. Slices and matrices are in host memory or on the device of s;
@@ -269,27 +269,27 @@ var FinishKernels = support.Kernels{
 }
 
 var FinishFloat32Value32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Finish_float32_value32", nativecode.Code_finish.Of("Finish_float32_value32", "b8e9d47bb7abcfe71cda7a612ad0ebd1"), support.Params{}.Matrix("c", "float", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishFloat32Value32Go, FinishFloat32Value32Plain, "fold.go")
+	return kernelsPacked.Source("Finish_float32_value32", nativecode.Code_finish.Of("Finish_float32_value32", "4f4de340afc274e65a97ee4300beff05"), support.Params{}.Matrix("c", "float", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishFloat32Value32Go, FinishFloat32Value32Plain, "fold.go")
 }}
 
 var FinishFloat64Value64Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Finish_float64_value64", nativecode.Code_finish.Of("Finish_float64_value64", "72aace8bcb522b9c015446c5edb0a8a1"), support.Params{}.Matrix("c", "double", 8).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishFloat64Value64Go, FinishFloat64Value64Plain, "fold.go")
+	return kernelsPacked.Source("Finish_float64_value64", nativecode.Code_finish.Of("Finish_float64_value64", "1bfb1be5c3700bca35e7ae9ac80bf8cd"), support.Params{}.Matrix("c", "double", 8).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishFloat64Value64Go, FinishFloat64Value64Plain, "fold.go")
 }}
 
 var FinishInt32ValueIntKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Finish_int32_valueInt", nativecode.Code_finish.Of("Finish_int32_valueInt", "72d711fecfd036e061037f781cb91cf2"), support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishInt32ValueIntGo, FinishInt32ValueIntPlain, "fold.go")
+	return kernelsPacked.Source("Finish_int32_valueInt", nativecode.Code_finish.Of("Finish_int32_valueInt", "3be42b5ca7cf121b22f7515fe28b3eab"), support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishInt32ValueIntGo, FinishInt32ValueIntPlain, "fold.go")
 }}
 
 var FinishInt32IndexKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Finish_int32_index", nativecode.Code_finish.Of("Finish_int32_index", "7933860f21d9e1efca86a69fdcac2c39"), support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishInt32IndexGo, FinishInt32IndexPlain, "fold.go")
+	return kernelsPacked.Source("Finish_int32_index", nativecode.Code_finish.Of("Finish_int32_index", "d8c29348fc3c12260186d2d7cb9a6ff1"), support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishInt32IndexGo, FinishInt32IndexPlain, "fold.go")
 }}
 
 var FinishInt32TotalKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Finish_int32_total", nativecode.Code_finish.Of("Finish_int32_total", "b26e30ed20d5c28408ae9b10cb0f5bcf"), support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishInt32TotalGo, FinishInt32TotalPlain, "fold.go")
+	return kernelsPacked.Source("Finish_int32_total", nativecode.Code_finish.Of("Finish_int32_total", "f68aa86ee806660ab036b6119e672282"), support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishInt32TotalGo, FinishInt32TotalPlain, "fold.go")
 }}
 
 var FinishBoolTruthKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Finish_bool_truth", nativecode.Code_finish.Of("Finish_bool_truth", "b632b9f75d5d736a5f9cc53c146b5ffe"), support.Params{}.Matrix("c", "uchar", 1).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishBoolTruthGo, FinishBoolTruthPlain, "fold.go")
+	return kernelsPacked.Source("Finish_bool_truth", nativecode.Code_finish.Of("Finish_bool_truth", "1eadc2603942b5c91ec25f10b52e0599"), support.Params{}.Matrix("c", "uchar", 1).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishBoolTruthGo, FinishBoolTruthPlain, "fold.go")
 }}
 
 // LaunchRound runs [Round] over grid. Slices and matrices are in host memory or on the device of s;
@@ -310,11 +310,11 @@ var RoundKernels = support.Kernels{
 }
 
 var RoundFloat32SingleKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Round_float32_single", nativecode.Code_round.Of("Round_float32_single", "e21768fce75316a443ecb0d13d1207a9"), support.Params{}.Matrix("c", "float", 4).ConstSlice("words", "long", 8).Scalar("parts", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4), RoundFloat32SingleGo, RoundFloat32SinglePlain, "merge.go", "../../../internal/superacc/value.go", "fold.go", "../../../internal/superacc/superacc.go", "format.go")
+	return kernelsPacked.Source("Round_float32_single", nativecode.Code_round.Of("Round_float32_single", "18890a09e501dfde61c9f32b7f65ff37"), support.Params{}.Matrix("c", "float", 4).ConstSlice("words", "long", 8).Scalar("parts", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4), RoundFloat32SingleGo, RoundFloat32SinglePlain, "merge.go", "../../../internal/superacc/value.go", "fold.go", "../../../internal/superacc/superacc.go", "format.go")
 }}
 
 var RoundFloat64DoubleKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Round_float64_double", nativecode.Code_round.Of("Round_float64_double", "fd9dbae6d54b6030b58eb26fbcc15003"), support.Params{}.Matrix("c", "double", 8).ConstSlice("words", "long", 8).Scalar("parts", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4), RoundFloat64DoubleGo, RoundFloat64DoublePlain, "merge.go", "../../../internal/superacc/value.go", "fold.go", "../../../internal/superacc/superacc.go", "format.go")
+	return kernelsPacked.Source("Round_float64_double", nativecode.Code_round.Of("Round_float64_double", "45e1f5f1112590058a9d40c735d861eb"), support.Params{}.Matrix("c", "double", 8).ConstSlice("words", "long", 8).Scalar("parts", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4), RoundFloat64DoubleGo, RoundFloat64DoublePlain, "merge.go", "../../../internal/superacc/value.go", "fold.go", "../../../internal/superacc/superacc.go", "format.go")
 }}
 
 // LaunchGather runs [Gather] over grid. Slices and matrices are in host memory or on the device of s;
@@ -570,7 +570,7 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "fold.go", Head: "func above[K int32 | int64](s ends[K], k, index K) ends[K] {", Hash: "0907e4b2d7db7abfeb393635bd54dc28fedcb231b5a31f65a3390f45b18e789f"},
 	{File: "fold.go", Head: "func (add32) with(s ends[int32], x, _, _ int32) ends[int32] { return ends[int32]{s.a + x, 0} }", Hash: "90bad420f598c737fad15109e5de0d9a90cf3697e16dc2712ad46ed695945f1a"},
 	{File: "fold.go", Head: "func (count) with(s ends[int32], x bool, _, _ int32) ends[int32] {", Hash: "c599b05390af0a1eb2ed46e42b05eaa4dc515ca68b53807536b25caddc857943"},
-	{File: "fold.go", Head: "func FoldAlong[T, D float32 | float64 | int32 | bool, K int32 | int64, F folder[T, K], R result[D]](it gpu.Item,", Hash: "8871df7541f9d1b949fec5a6a0635022668dcd991fb939ca411715228ef8a4be"},
+	{File: "fold.go", Head: "func FoldAlong[T, D float32 | float64 | int32 | bool, K int32 | int64, F folder[T, K], R result[D]](it gpu.Item,", Hash: "708891300fede871f6aa028feb1c1c7a40c7464d58155c52ca95da9da50fddad"},
 	{File: "fold.go", Head: "func mergedByGroup(it gpu.Item, as, bs []int64, s state, kind int) state {", Hash: "dd1b88799ce97b4b181f2b47d87fc0f66c51eb8ce0d5b57eff7fc9fee2720bbf"},
 	{File: "fold.go", Head: "func put[D float32 | float64 | int32 | bool](c gpu.Matrix[D], o int, v D) {", Hash: "5c8f3c263fcbf3b6b4e83f6a53ddf9ebbe3b813251461506c3f6f729b69b9eeb"},
 	{File: "fold.go", Head: "func FoldEach[T, D float32 | float64 | int32 | bool, K int32 | int64, F folder[T, K], R result[D]](it gpu.Item,", Hash: "1722969e61e2cd8f99d7865f82b09a0a092a715bf081b20d4a760566f43cbf08"},
@@ -4054,7 +4054,7 @@ func FoldAlongFloat32Float32Int32Ends32Value32Go(grid backend.Grid, lo, hi int, 
 	var bs_ [256]int64
 	n := n0 * n1 * n2
 	i0_all, di_all, j0_all, j1_all := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
-	s_all, s2_all, t4_all := make([]gpu_state, n), make([]gpu_state, n), make([]gpu_state, n)
+	s_all, s2_all, t6_all := make([]gpu_state, n), make([]gpu_state, n), make([]gpu_state, n)
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -4089,79 +4089,82 @@ func FoldAlongFloat32Float32Int32Ends32Value32Go(grid backend.Grid, lo, hi int, 
 				l_ := l0
 				/*line fold.go:166*/ e_ := gpu_none(f_)
 				for i_ := i0_; i_ < height_; i_ = i_ + di_ {
-					for j_ := j0_ + l_; j_ < j1_; j_ = j_ + n_ {
-						e_ = gpu_with(f_, e_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], int32(((i_ * cols_) + j_)), order_)
+					t2_ := ((o_ * height_) + i_) * x_.Stride_
+					/*line fold.go:168*/ t3_ := x_.Data_
+					/*line fold.go:168*/ row_ := t3_[t2_:int64(len(t3_))][j0_:j1_]
+					for j_ := l_; j_ < int64(len(row_)); j_ = j_ + n_ {
+						e_ = gpu_with(f_, e_, row_[j_], int32((((i_ * cols_) + j0_) + j_)), order_)
 					}
 				}
 				s_all[w] = gpu_state{}
-				t2_ := int64(e_.a_)
-				/*line fold.go:173*/ t3_ := int64(e_.b_)
-				/*line fold.go:173*/ s_all[w].a_ = t2_
-				/*line fold.go:173*/ s_all[w].b_ = t3_
-				/*line fold.go:186*/ s2_all[w] = s_all[w]
+				t4_ := int64(e_.a_)
+				/*line fold.go:174*/ t5_ := int64(e_.b_)
+				/*line fold.go:174*/ s_all[w].a_ = t4_
+				/*line fold.go:174*/ s_all[w].b_ = t5_
+				/*line fold.go:187*/ s2_all[w] = s_all[w]
 			}
-			/*line fold.go:186*/ kind_ := int64(0)
+			/*line fold.go:187*/ kind_ := int64(0)
 			for w := range n {
-				/*line fold.go:174*/ t4_all[w] = gpu_state{}
+				/*line fold.go:175*/ t6_all[w] = gpu_state{}
 			}
 			for w := range n {
 				l0 := w % n0
 				as2_ := as_[:int64(256)]
 				bs2_ := bs_[:int64(256)]
 				l2_ := l0
-				/*line fold.go:189*/ t5_ := l2_
-				/*line fold.go:189*/ t6_ := l2_
-				/*line fold.go:189*/ t7_ := s2_all[w].a_
-				/*line fold.go:189*/ t8_ := s2_all[w].b_
-				/*line fold.go:189*/ as2_[t5_] = t7_
-				/*line fold.go:189*/ bs2_[t6_] = t8_
+				/*line fold.go:190*/ t7_ := l2_
+				/*line fold.go:190*/ t8_ := l2_
+				/*line fold.go:190*/ t9_ := s2_all[w].a_
+				/*line fold.go:190*/ t10_ := s2_all[w].b_
+				/*line fold.go:190*/ as2_[t7_] = t9_
+				/*line fold.go:190*/ bs2_[t8_] = t10_
 			}
-			/*line fold.go:190*/ k_ := n0 / int64(2)
-			/*line fold.go:190*/ for k_ > int64(0) {
+			/*line fold.go:191*/ k_ := n0 / int64(2)
+			/*line fold.go:191*/ for k_ > int64(0) {
 				for w := range n {
 					l0 := w % n0
 					as2_ := as_[:int64(256)]
 					bs2_ := bs_[:int64(256)]
 					l2_ := l0
-					/*line fold.go:192*/ if l2_ < k_ {
-						t9_ := gpu_state{a_: as2_[l2_+k_], b_: bs2_[l2_+k_]}
-						/*line fold.go:193*/ s2_all[w] = gpu_merge(s2_all[w], kind_, t9_)
-						t10_ := l2_
-						/*line fold.go:194*/ t11_ := l2_
-						/*line fold.go:194*/ t12_ := s2_all[w].a_
-						/*line fold.go:194*/ t13_ := s2_all[w].b_
-						/*line fold.go:194*/ as2_[t10_] = t12_
-						/*line fold.go:194*/ bs2_[t11_] = t13_
+					/*line fold.go:193*/ if l2_ < k_ {
+						t11_ := gpu_state{a_: as2_[l2_+k_], b_: bs2_[l2_+k_]}
+						/*line fold.go:194*/ s2_all[w] = gpu_merge(s2_all[w], kind_, t11_)
+						t12_ := l2_
+						/*line fold.go:195*/ t13_ := l2_
+						/*line fold.go:195*/ t14_ := s2_all[w].a_
+						/*line fold.go:195*/ t15_ := s2_all[w].b_
+						/*line fold.go:195*/ as2_[t12_] = t14_
+						/*line fold.go:195*/ bs2_[t13_] = t15_
 					}
 				}
-				/*line fold.go:190*/ k_ = k_ / int64(2)
+				/*line fold.go:191*/ k_ = k_ / int64(2)
 			}
 			for w := range n {
 				as2_ := as_[:int64(256)]
 				bs2_ := bs_[:int64(256)]
-				/*line fold.go:198*/ t14_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
-				/*line fold.go:198*/ t4_all[w] = t14_
+				/*line fold.go:199*/ t16_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
+				/*line fold.go:199*/ t6_all[w] = t16_
 			}
 			for w := range n {
 				l0 := w % n0
 				l_ := l0
-				/*line fold.go:174*/ s_all[w] = t4_all[w]
+				/*line fold.go:175*/ s_all[w] = t6_all[w]
 				if l_ == int64(0) {
 					if int64(len(parts_)) == int64(0) {
 						gpu_put(c_, o_, gpu_of(r_, s_all[w], int64(order_)))
 					} else {
-						t15_ := ((int64(2) * g0) * outputs_) + o_
-						/*line fold.go:179*/ t16_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
-						/*line fold.go:179*/ t17_ := s_all[w].a_
-						/*line fold.go:179*/ t18_ := s_all[w].b_
-						/*line fold.go:179*/ parts_[t15_] = t17_
-						/*line fold.go:179*/ parts_[t16_] = t18_
+						t17_ := ((int64(2) * g0) * outputs_) + o_
+						/*line fold.go:180*/ t18_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
+						/*line fold.go:180*/ t19_ := s_all[w].a_
+						/*line fold.go:180*/ t20_ := s_all[w].b_
+						/*line fold.go:180*/ parts_[t17_] = t19_
+						/*line fold.go:180*/ parts_[t18_] = t20_
 					}
 				}
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4165
+//line kernels_tandem.go:4168
 	}
 	return nil
 }
@@ -4190,7 +4193,7 @@ func FoldAlongFloat64Float64Int64Ends64Value64Go(grid backend.Grid, lo, hi int, 
 	var bs_ [256]int64
 	n := n0 * n1 * n2
 	i0_all, di_all, j0_all, j1_all := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
-	s_all, s2_all, t4_all := make([]gpu_state, n), make([]gpu_state, n), make([]gpu_state, n)
+	s_all, s2_all, t6_all := make([]gpu_state, n), make([]gpu_state, n), make([]gpu_state, n)
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -4225,79 +4228,82 @@ func FoldAlongFloat64Float64Int64Ends64Value64Go(grid backend.Grid, lo, hi int, 
 				l_ := l0
 				/*line fold.go:166*/ e_ := gpu_none_(f_)
 				for i_ := i0_; i_ < height_; i_ = i_ + di_ {
-					for j_ := j0_ + l_; j_ < j1_; j_ = j_ + n_ {
-						e_ = gpu_with_(f_, e_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], (i_*cols_)+j_, order_)
+					t2_ := ((o_ * height_) + i_) * x_.Stride_
+					/*line fold.go:168*/ t3_ := x_.Data_
+					/*line fold.go:168*/ row_ := t3_[t2_:int64(len(t3_))][j0_:j1_]
+					for j_ := l_; j_ < int64(len(row_)); j_ = j_ + n_ {
+						e_ = gpu_with_(f_, e_, row_[j_], ((i_*cols_)+j0_)+j_, order_)
 					}
 				}
 				s_all[w] = gpu_state{}
-				t2_ := e_.a_
-				/*line fold.go:173*/ t3_ := e_.b_
-				/*line fold.go:173*/ s_all[w].a_ = t2_
-				/*line fold.go:173*/ s_all[w].b_ = t3_
-				/*line fold.go:186*/ s2_all[w] = s_all[w]
+				t4_ := e_.a_
+				/*line fold.go:174*/ t5_ := e_.b_
+				/*line fold.go:174*/ s_all[w].a_ = t4_
+				/*line fold.go:174*/ s_all[w].b_ = t5_
+				/*line fold.go:187*/ s2_all[w] = s_all[w]
 			}
-			/*line fold.go:186*/ kind_ := int64(0)
+			/*line fold.go:187*/ kind_ := int64(0)
 			for w := range n {
-				/*line fold.go:174*/ t4_all[w] = gpu_state{}
+				/*line fold.go:175*/ t6_all[w] = gpu_state{}
 			}
 			for w := range n {
 				l0 := w % n0
 				as2_ := as_[:int64(256)]
 				bs2_ := bs_[:int64(256)]
 				l2_ := l0
-				/*line fold.go:189*/ t5_ := l2_
-				/*line fold.go:189*/ t6_ := l2_
-				/*line fold.go:189*/ t7_ := s2_all[w].a_
-				/*line fold.go:189*/ t8_ := s2_all[w].b_
-				/*line fold.go:189*/ as2_[t5_] = t7_
-				/*line fold.go:189*/ bs2_[t6_] = t8_
+				/*line fold.go:190*/ t7_ := l2_
+				/*line fold.go:190*/ t8_ := l2_
+				/*line fold.go:190*/ t9_ := s2_all[w].a_
+				/*line fold.go:190*/ t10_ := s2_all[w].b_
+				/*line fold.go:190*/ as2_[t7_] = t9_
+				/*line fold.go:190*/ bs2_[t8_] = t10_
 			}
-			/*line fold.go:190*/ k_ := n0 / int64(2)
-			/*line fold.go:190*/ for k_ > int64(0) {
+			/*line fold.go:191*/ k_ := n0 / int64(2)
+			/*line fold.go:191*/ for k_ > int64(0) {
 				for w := range n {
 					l0 := w % n0
 					as2_ := as_[:int64(256)]
 					bs2_ := bs_[:int64(256)]
 					l2_ := l0
-					/*line fold.go:192*/ if l2_ < k_ {
-						t9_ := gpu_state{a_: as2_[l2_+k_], b_: bs2_[l2_+k_]}
-						/*line fold.go:193*/ s2_all[w] = gpu_merge(s2_all[w], kind_, t9_)
-						t10_ := l2_
-						/*line fold.go:194*/ t11_ := l2_
-						/*line fold.go:194*/ t12_ := s2_all[w].a_
-						/*line fold.go:194*/ t13_ := s2_all[w].b_
-						/*line fold.go:194*/ as2_[t10_] = t12_
-						/*line fold.go:194*/ bs2_[t11_] = t13_
+					/*line fold.go:193*/ if l2_ < k_ {
+						t11_ := gpu_state{a_: as2_[l2_+k_], b_: bs2_[l2_+k_]}
+						/*line fold.go:194*/ s2_all[w] = gpu_merge(s2_all[w], kind_, t11_)
+						t12_ := l2_
+						/*line fold.go:195*/ t13_ := l2_
+						/*line fold.go:195*/ t14_ := s2_all[w].a_
+						/*line fold.go:195*/ t15_ := s2_all[w].b_
+						/*line fold.go:195*/ as2_[t12_] = t14_
+						/*line fold.go:195*/ bs2_[t13_] = t15_
 					}
 				}
-				/*line fold.go:190*/ k_ = k_ / int64(2)
+				/*line fold.go:191*/ k_ = k_ / int64(2)
 			}
 			for w := range n {
 				as2_ := as_[:int64(256)]
 				bs2_ := bs_[:int64(256)]
-				/*line fold.go:198*/ t14_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
-				/*line fold.go:198*/ t4_all[w] = t14_
+				/*line fold.go:199*/ t16_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
+				/*line fold.go:199*/ t6_all[w] = t16_
 			}
 			for w := range n {
 				l0 := w % n0
 				l_ := l0
-				/*line fold.go:174*/ s_all[w] = t4_all[w]
+				/*line fold.go:175*/ s_all[w] = t6_all[w]
 				if l_ == int64(0) {
 					if int64(len(parts_)) == int64(0) {
 						gpu_put_(c_, o_, gpu_of_(r_, s_all[w], order_))
 					} else {
-						t15_ := ((int64(2) * g0) * outputs_) + o_
-						/*line fold.go:179*/ t16_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
-						/*line fold.go:179*/ t17_ := s_all[w].a_
-						/*line fold.go:179*/ t18_ := s_all[w].b_
-						/*line fold.go:179*/ parts_[t15_] = t17_
-						/*line fold.go:179*/ parts_[t16_] = t18_
+						t17_ := ((int64(2) * g0) * outputs_) + o_
+						/*line fold.go:180*/ t18_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
+						/*line fold.go:180*/ t19_ := s_all[w].a_
+						/*line fold.go:180*/ t20_ := s_all[w].b_
+						/*line fold.go:180*/ parts_[t17_] = t19_
+						/*line fold.go:180*/ parts_[t18_] = t20_
 					}
 				}
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4301
+//line kernels_tandem.go:4307
 	}
 	return nil
 }
@@ -4326,7 +4332,7 @@ func FoldAlongFloat32Int32Int32First32IndexGo(grid backend.Grid, lo, hi int, arg
 	var bs_ [256]int64
 	n := n0 * n1 * n2
 	i0_all, di_all, j0_all, j1_all := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
-	s_all, s2_all, t4_all := make([]gpu_state, n), make([]gpu_state, n), make([]gpu_state, n)
+	s_all, s2_all, t6_all := make([]gpu_state, n), make([]gpu_state, n), make([]gpu_state, n)
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -4361,79 +4367,82 @@ func FoldAlongFloat32Int32Int32First32IndexGo(grid backend.Grid, lo, hi int, arg
 				l_ := l0
 				/*line fold.go:166*/ e_ := gpu_none__(f_)
 				for i_ := i0_; i_ < height_; i_ = i_ + di_ {
-					for j_ := j0_ + l_; j_ < j1_; j_ = j_ + n_ {
-						e_ = gpu_with__(f_, e_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], int32(((i_ * cols_) + j_)), order_)
+					t2_ := ((o_ * height_) + i_) * x_.Stride_
+					/*line fold.go:168*/ t3_ := x_.Data_
+					/*line fold.go:168*/ row_ := t3_[t2_:int64(len(t3_))][j0_:j1_]
+					for j_ := l_; j_ < int64(len(row_)); j_ = j_ + n_ {
+						e_ = gpu_with__(f_, e_, row_[j_], int32((((i_ * cols_) + j0_) + j_)), order_)
 					}
 				}
 				s_all[w] = gpu_state{}
-				t2_ := int64(e_.a_)
-				/*line fold.go:173*/ t3_ := int64(e_.b_)
-				/*line fold.go:173*/ s_all[w].a_ = t2_
-				/*line fold.go:173*/ s_all[w].b_ = t3_
-				/*line fold.go:186*/ s2_all[w] = s_all[w]
+				t4_ := int64(e_.a_)
+				/*line fold.go:174*/ t5_ := int64(e_.b_)
+				/*line fold.go:174*/ s_all[w].a_ = t4_
+				/*line fold.go:174*/ s_all[w].b_ = t5_
+				/*line fold.go:187*/ s2_all[w] = s_all[w]
 			}
-			/*line fold.go:186*/ kind_ := int64(1)
+			/*line fold.go:187*/ kind_ := int64(1)
 			for w := range n {
-				/*line fold.go:174*/ t4_all[w] = gpu_state{}
+				/*line fold.go:175*/ t6_all[w] = gpu_state{}
 			}
 			for w := range n {
 				l0 := w % n0
 				as2_ := as_[:int64(256)]
 				bs2_ := bs_[:int64(256)]
 				l2_ := l0
-				/*line fold.go:189*/ t5_ := l2_
-				/*line fold.go:189*/ t6_ := l2_
-				/*line fold.go:189*/ t7_ := s2_all[w].a_
-				/*line fold.go:189*/ t8_ := s2_all[w].b_
-				/*line fold.go:189*/ as2_[t5_] = t7_
-				/*line fold.go:189*/ bs2_[t6_] = t8_
+				/*line fold.go:190*/ t7_ := l2_
+				/*line fold.go:190*/ t8_ := l2_
+				/*line fold.go:190*/ t9_ := s2_all[w].a_
+				/*line fold.go:190*/ t10_ := s2_all[w].b_
+				/*line fold.go:190*/ as2_[t7_] = t9_
+				/*line fold.go:190*/ bs2_[t8_] = t10_
 			}
-			/*line fold.go:190*/ k_ := n0 / int64(2)
-			/*line fold.go:190*/ for k_ > int64(0) {
+			/*line fold.go:191*/ k_ := n0 / int64(2)
+			/*line fold.go:191*/ for k_ > int64(0) {
 				for w := range n {
 					l0 := w % n0
 					as2_ := as_[:int64(256)]
 					bs2_ := bs_[:int64(256)]
 					l2_ := l0
-					/*line fold.go:192*/ if l2_ < k_ {
-						t9_ := gpu_state{a_: as2_[l2_+k_], b_: bs2_[l2_+k_]}
-						/*line fold.go:193*/ s2_all[w] = gpu_merge(s2_all[w], kind_, t9_)
-						t10_ := l2_
-						/*line fold.go:194*/ t11_ := l2_
-						/*line fold.go:194*/ t12_ := s2_all[w].a_
-						/*line fold.go:194*/ t13_ := s2_all[w].b_
-						/*line fold.go:194*/ as2_[t10_] = t12_
-						/*line fold.go:194*/ bs2_[t11_] = t13_
+					/*line fold.go:193*/ if l2_ < k_ {
+						t11_ := gpu_state{a_: as2_[l2_+k_], b_: bs2_[l2_+k_]}
+						/*line fold.go:194*/ s2_all[w] = gpu_merge(s2_all[w], kind_, t11_)
+						t12_ := l2_
+						/*line fold.go:195*/ t13_ := l2_
+						/*line fold.go:195*/ t14_ := s2_all[w].a_
+						/*line fold.go:195*/ t15_ := s2_all[w].b_
+						/*line fold.go:195*/ as2_[t12_] = t14_
+						/*line fold.go:195*/ bs2_[t13_] = t15_
 					}
 				}
-				/*line fold.go:190*/ k_ = k_ / int64(2)
+				/*line fold.go:191*/ k_ = k_ / int64(2)
 			}
 			for w := range n {
 				as2_ := as_[:int64(256)]
 				bs2_ := bs_[:int64(256)]
-				/*line fold.go:198*/ t14_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
-				/*line fold.go:198*/ t4_all[w] = t14_
+				/*line fold.go:199*/ t16_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
+				/*line fold.go:199*/ t6_all[w] = t16_
 			}
 			for w := range n {
 				l0 := w % n0
 				l_ := l0
-				/*line fold.go:174*/ s_all[w] = t4_all[w]
+				/*line fold.go:175*/ s_all[w] = t6_all[w]
 				if l_ == int64(0) {
 					if int64(len(parts_)) == int64(0) {
 						gpu_put__(c_, o_, gpu_of__(r_, s_all[w], int64(order_)))
 					} else {
-						t15_ := ((int64(2) * g0) * outputs_) + o_
-						/*line fold.go:179*/ t16_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
-						/*line fold.go:179*/ t17_ := s_all[w].a_
-						/*line fold.go:179*/ t18_ := s_all[w].b_
-						/*line fold.go:179*/ parts_[t15_] = t17_
-						/*line fold.go:179*/ parts_[t16_] = t18_
+						t17_ := ((int64(2) * g0) * outputs_) + o_
+						/*line fold.go:180*/ t18_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
+						/*line fold.go:180*/ t19_ := s_all[w].a_
+						/*line fold.go:180*/ t20_ := s_all[w].b_
+						/*line fold.go:180*/ parts_[t17_] = t19_
+						/*line fold.go:180*/ parts_[t18_] = t20_
 					}
 				}
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4437
+//line kernels_tandem.go:4446
 	}
 	return nil
 }
@@ -4462,7 +4471,7 @@ func FoldAlongFloat64Int32Int64First64IndexGo(grid backend.Grid, lo, hi int, arg
 	var bs_ [256]int64
 	n := n0 * n1 * n2
 	i0_all, di_all, j0_all, j1_all := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
-	s_all, s2_all, t4_all := make([]gpu_state, n), make([]gpu_state, n), make([]gpu_state, n)
+	s_all, s2_all, t6_all := make([]gpu_state, n), make([]gpu_state, n), make([]gpu_state, n)
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -4497,79 +4506,82 @@ func FoldAlongFloat64Int32Int64First64IndexGo(grid backend.Grid, lo, hi int, arg
 				l_ := l0
 				/*line fold.go:166*/ e_ := gpu_none___(f_)
 				for i_ := i0_; i_ < height_; i_ = i_ + di_ {
-					for j_ := j0_ + l_; j_ < j1_; j_ = j_ + n_ {
-						e_ = gpu_with___(f_, e_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], (i_*cols_)+j_, order_)
+					t2_ := ((o_ * height_) + i_) * x_.Stride_
+					/*line fold.go:168*/ t3_ := x_.Data_
+					/*line fold.go:168*/ row_ := t3_[t2_:int64(len(t3_))][j0_:j1_]
+					for j_ := l_; j_ < int64(len(row_)); j_ = j_ + n_ {
+						e_ = gpu_with___(f_, e_, row_[j_], ((i_*cols_)+j0_)+j_, order_)
 					}
 				}
 				s_all[w] = gpu_state{}
-				t2_ := e_.a_
-				/*line fold.go:173*/ t3_ := e_.b_
-				/*line fold.go:173*/ s_all[w].a_ = t2_
-				/*line fold.go:173*/ s_all[w].b_ = t3_
-				/*line fold.go:186*/ s2_all[w] = s_all[w]
+				t4_ := e_.a_
+				/*line fold.go:174*/ t5_ := e_.b_
+				/*line fold.go:174*/ s_all[w].a_ = t4_
+				/*line fold.go:174*/ s_all[w].b_ = t5_
+				/*line fold.go:187*/ s2_all[w] = s_all[w]
 			}
-			/*line fold.go:186*/ kind_ := int64(1)
+			/*line fold.go:187*/ kind_ := int64(1)
 			for w := range n {
-				/*line fold.go:174*/ t4_all[w] = gpu_state{}
+				/*line fold.go:175*/ t6_all[w] = gpu_state{}
 			}
 			for w := range n {
 				l0 := w % n0
 				as2_ := as_[:int64(256)]
 				bs2_ := bs_[:int64(256)]
 				l2_ := l0
-				/*line fold.go:189*/ t5_ := l2_
-				/*line fold.go:189*/ t6_ := l2_
-				/*line fold.go:189*/ t7_ := s2_all[w].a_
-				/*line fold.go:189*/ t8_ := s2_all[w].b_
-				/*line fold.go:189*/ as2_[t5_] = t7_
-				/*line fold.go:189*/ bs2_[t6_] = t8_
+				/*line fold.go:190*/ t7_ := l2_
+				/*line fold.go:190*/ t8_ := l2_
+				/*line fold.go:190*/ t9_ := s2_all[w].a_
+				/*line fold.go:190*/ t10_ := s2_all[w].b_
+				/*line fold.go:190*/ as2_[t7_] = t9_
+				/*line fold.go:190*/ bs2_[t8_] = t10_
 			}
-			/*line fold.go:190*/ k_ := n0 / int64(2)
-			/*line fold.go:190*/ for k_ > int64(0) {
+			/*line fold.go:191*/ k_ := n0 / int64(2)
+			/*line fold.go:191*/ for k_ > int64(0) {
 				for w := range n {
 					l0 := w % n0
 					as2_ := as_[:int64(256)]
 					bs2_ := bs_[:int64(256)]
 					l2_ := l0
-					/*line fold.go:192*/ if l2_ < k_ {
-						t9_ := gpu_state{a_: as2_[l2_+k_], b_: bs2_[l2_+k_]}
-						/*line fold.go:193*/ s2_all[w] = gpu_merge(s2_all[w], kind_, t9_)
-						t10_ := l2_
-						/*line fold.go:194*/ t11_ := l2_
-						/*line fold.go:194*/ t12_ := s2_all[w].a_
-						/*line fold.go:194*/ t13_ := s2_all[w].b_
-						/*line fold.go:194*/ as2_[t10_] = t12_
-						/*line fold.go:194*/ bs2_[t11_] = t13_
+					/*line fold.go:193*/ if l2_ < k_ {
+						t11_ := gpu_state{a_: as2_[l2_+k_], b_: bs2_[l2_+k_]}
+						/*line fold.go:194*/ s2_all[w] = gpu_merge(s2_all[w], kind_, t11_)
+						t12_ := l2_
+						/*line fold.go:195*/ t13_ := l2_
+						/*line fold.go:195*/ t14_ := s2_all[w].a_
+						/*line fold.go:195*/ t15_ := s2_all[w].b_
+						/*line fold.go:195*/ as2_[t12_] = t14_
+						/*line fold.go:195*/ bs2_[t13_] = t15_
 					}
 				}
-				/*line fold.go:190*/ k_ = k_ / int64(2)
+				/*line fold.go:191*/ k_ = k_ / int64(2)
 			}
 			for w := range n {
 				as2_ := as_[:int64(256)]
 				bs2_ := bs_[:int64(256)]
-				/*line fold.go:198*/ t14_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
-				/*line fold.go:198*/ t4_all[w] = t14_
+				/*line fold.go:199*/ t16_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
+				/*line fold.go:199*/ t6_all[w] = t16_
 			}
 			for w := range n {
 				l0 := w % n0
 				l_ := l0
-				/*line fold.go:174*/ s_all[w] = t4_all[w]
+				/*line fold.go:175*/ s_all[w] = t6_all[w]
 				if l_ == int64(0) {
 					if int64(len(parts_)) == int64(0) {
 						gpu_put__(c_, o_, gpu_of__(r_, s_all[w], order_))
 					} else {
-						t15_ := ((int64(2) * g0) * outputs_) + o_
-						/*line fold.go:179*/ t16_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
-						/*line fold.go:179*/ t17_ := s_all[w].a_
-						/*line fold.go:179*/ t18_ := s_all[w].b_
-						/*line fold.go:179*/ parts_[t15_] = t17_
-						/*line fold.go:179*/ parts_[t16_] = t18_
+						t17_ := ((int64(2) * g0) * outputs_) + o_
+						/*line fold.go:180*/ t18_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
+						/*line fold.go:180*/ t19_ := s_all[w].a_
+						/*line fold.go:180*/ t20_ := s_all[w].b_
+						/*line fold.go:180*/ parts_[t17_] = t19_
+						/*line fold.go:180*/ parts_[t18_] = t20_
 					}
 				}
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4573
+//line kernels_tandem.go:4585
 	}
 	return nil
 }
@@ -4598,7 +4610,7 @@ func FoldAlongInt32Int32Int32EndsIntValueIntGo(grid backend.Grid, lo, hi int, ar
 	var bs_ [256]int64
 	n := n0 * n1 * n2
 	i0_all, di_all, j0_all, j1_all := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
-	s_all, s2_all, t4_all := make([]gpu_state, n), make([]gpu_state, n), make([]gpu_state, n)
+	s_all, s2_all, t6_all := make([]gpu_state, n), make([]gpu_state, n), make([]gpu_state, n)
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -4633,79 +4645,82 @@ func FoldAlongInt32Int32Int32EndsIntValueIntGo(grid backend.Grid, lo, hi int, ar
 				l_ := l0
 				/*line fold.go:166*/ e_ := gpu_none____(f_)
 				for i_ := i0_; i_ < height_; i_ = i_ + di_ {
-					for j_ := j0_ + l_; j_ < j1_; j_ = j_ + n_ {
-						e_ = gpu_with____(f_, e_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], int32(((i_ * cols_) + j_)), order_)
+					t2_ := ((o_ * height_) + i_) * x_.Stride_
+					/*line fold.go:168*/ t3_ := x_.Data_
+					/*line fold.go:168*/ row_ := t3_[t2_:int64(len(t3_))][j0_:j1_]
+					for j_ := l_; j_ < int64(len(row_)); j_ = j_ + n_ {
+						e_ = gpu_with____(f_, e_, row_[j_], int32((((i_ * cols_) + j0_) + j_)), order_)
 					}
 				}
 				s_all[w] = gpu_state{}
-				t2_ := int64(e_.a_)
-				/*line fold.go:173*/ t3_ := int64(e_.b_)
-				/*line fold.go:173*/ s_all[w].a_ = t2_
-				/*line fold.go:173*/ s_all[w].b_ = t3_
-				/*line fold.go:186*/ s2_all[w] = s_all[w]
+				t4_ := int64(e_.a_)
+				/*line fold.go:174*/ t5_ := int64(e_.b_)
+				/*line fold.go:174*/ s_all[w].a_ = t4_
+				/*line fold.go:174*/ s_all[w].b_ = t5_
+				/*line fold.go:187*/ s2_all[w] = s_all[w]
 			}
-			/*line fold.go:186*/ kind_ := int64(0)
+			/*line fold.go:187*/ kind_ := int64(0)
 			for w := range n {
-				/*line fold.go:174*/ t4_all[w] = gpu_state{}
+				/*line fold.go:175*/ t6_all[w] = gpu_state{}
 			}
 			for w := range n {
 				l0 := w % n0
 				as2_ := as_[:int64(256)]
 				bs2_ := bs_[:int64(256)]
 				l2_ := l0
-				/*line fold.go:189*/ t5_ := l2_
-				/*line fold.go:189*/ t6_ := l2_
-				/*line fold.go:189*/ t7_ := s2_all[w].a_
-				/*line fold.go:189*/ t8_ := s2_all[w].b_
-				/*line fold.go:189*/ as2_[t5_] = t7_
-				/*line fold.go:189*/ bs2_[t6_] = t8_
+				/*line fold.go:190*/ t7_ := l2_
+				/*line fold.go:190*/ t8_ := l2_
+				/*line fold.go:190*/ t9_ := s2_all[w].a_
+				/*line fold.go:190*/ t10_ := s2_all[w].b_
+				/*line fold.go:190*/ as2_[t7_] = t9_
+				/*line fold.go:190*/ bs2_[t8_] = t10_
 			}
-			/*line fold.go:190*/ k_ := n0 / int64(2)
-			/*line fold.go:190*/ for k_ > int64(0) {
+			/*line fold.go:191*/ k_ := n0 / int64(2)
+			/*line fold.go:191*/ for k_ > int64(0) {
 				for w := range n {
 					l0 := w % n0
 					as2_ := as_[:int64(256)]
 					bs2_ := bs_[:int64(256)]
 					l2_ := l0
-					/*line fold.go:192*/ if l2_ < k_ {
-						t9_ := gpu_state{a_: as2_[l2_+k_], b_: bs2_[l2_+k_]}
-						/*line fold.go:193*/ s2_all[w] = gpu_merge(s2_all[w], kind_, t9_)
-						t10_ := l2_
-						/*line fold.go:194*/ t11_ := l2_
-						/*line fold.go:194*/ t12_ := s2_all[w].a_
-						/*line fold.go:194*/ t13_ := s2_all[w].b_
-						/*line fold.go:194*/ as2_[t10_] = t12_
-						/*line fold.go:194*/ bs2_[t11_] = t13_
+					/*line fold.go:193*/ if l2_ < k_ {
+						t11_ := gpu_state{a_: as2_[l2_+k_], b_: bs2_[l2_+k_]}
+						/*line fold.go:194*/ s2_all[w] = gpu_merge(s2_all[w], kind_, t11_)
+						t12_ := l2_
+						/*line fold.go:195*/ t13_ := l2_
+						/*line fold.go:195*/ t14_ := s2_all[w].a_
+						/*line fold.go:195*/ t15_ := s2_all[w].b_
+						/*line fold.go:195*/ as2_[t12_] = t14_
+						/*line fold.go:195*/ bs2_[t13_] = t15_
 					}
 				}
-				/*line fold.go:190*/ k_ = k_ / int64(2)
+				/*line fold.go:191*/ k_ = k_ / int64(2)
 			}
 			for w := range n {
 				as2_ := as_[:int64(256)]
 				bs2_ := bs_[:int64(256)]
-				/*line fold.go:198*/ t14_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
-				/*line fold.go:198*/ t4_all[w] = t14_
+				/*line fold.go:199*/ t16_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
+				/*line fold.go:199*/ t6_all[w] = t16_
 			}
 			for w := range n {
 				l0 := w % n0
 				l_ := l0
-				/*line fold.go:174*/ s_all[w] = t4_all[w]
+				/*line fold.go:175*/ s_all[w] = t6_all[w]
 				if l_ == int64(0) {
 					if int64(len(parts_)) == int64(0) {
 						gpu_put__(c_, o_, gpu_of___(r_, s_all[w], int64(order_)))
 					} else {
-						t15_ := ((int64(2) * g0) * outputs_) + o_
-						/*line fold.go:179*/ t16_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
-						/*line fold.go:179*/ t17_ := s_all[w].a_
-						/*line fold.go:179*/ t18_ := s_all[w].b_
-						/*line fold.go:179*/ parts_[t15_] = t17_
-						/*line fold.go:179*/ parts_[t16_] = t18_
+						t17_ := ((int64(2) * g0) * outputs_) + o_
+						/*line fold.go:180*/ t18_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
+						/*line fold.go:180*/ t19_ := s_all[w].a_
+						/*line fold.go:180*/ t20_ := s_all[w].b_
+						/*line fold.go:180*/ parts_[t17_] = t19_
+						/*line fold.go:180*/ parts_[t18_] = t20_
 					}
 				}
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4709
+//line kernels_tandem.go:4724
 	}
 	return nil
 }
@@ -4734,7 +4749,7 @@ func FoldAlongInt32Int32Int32FirstIntIndexGo(grid backend.Grid, lo, hi int, args
 	var bs_ [256]int64
 	n := n0 * n1 * n2
 	i0_all, di_all, j0_all, j1_all := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
-	s_all, s2_all, t4_all := make([]gpu_state, n), make([]gpu_state, n), make([]gpu_state, n)
+	s_all, s2_all, t6_all := make([]gpu_state, n), make([]gpu_state, n), make([]gpu_state, n)
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -4769,79 +4784,82 @@ func FoldAlongInt32Int32Int32FirstIntIndexGo(grid backend.Grid, lo, hi int, args
 				l_ := l0
 				/*line fold.go:166*/ e_ := gpu_none_____(f_)
 				for i_ := i0_; i_ < height_; i_ = i_ + di_ {
-					for j_ := j0_ + l_; j_ < j1_; j_ = j_ + n_ {
-						e_ = gpu_with_____(f_, e_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], int32(((i_ * cols_) + j_)), order_)
+					t2_ := ((o_ * height_) + i_) * x_.Stride_
+					/*line fold.go:168*/ t3_ := x_.Data_
+					/*line fold.go:168*/ row_ := t3_[t2_:int64(len(t3_))][j0_:j1_]
+					for j_ := l_; j_ < int64(len(row_)); j_ = j_ + n_ {
+						e_ = gpu_with_____(f_, e_, row_[j_], int32((((i_ * cols_) + j0_) + j_)), order_)
 					}
 				}
 				s_all[w] = gpu_state{}
-				t2_ := int64(e_.a_)
-				/*line fold.go:173*/ t3_ := int64(e_.b_)
-				/*line fold.go:173*/ s_all[w].a_ = t2_
-				/*line fold.go:173*/ s_all[w].b_ = t3_
-				/*line fold.go:186*/ s2_all[w] = s_all[w]
+				t4_ := int64(e_.a_)
+				/*line fold.go:174*/ t5_ := int64(e_.b_)
+				/*line fold.go:174*/ s_all[w].a_ = t4_
+				/*line fold.go:174*/ s_all[w].b_ = t5_
+				/*line fold.go:187*/ s2_all[w] = s_all[w]
 			}
-			/*line fold.go:186*/ kind_ := int64(1)
+			/*line fold.go:187*/ kind_ := int64(1)
 			for w := range n {
-				/*line fold.go:174*/ t4_all[w] = gpu_state{}
+				/*line fold.go:175*/ t6_all[w] = gpu_state{}
 			}
 			for w := range n {
 				l0 := w % n0
 				as2_ := as_[:int64(256)]
 				bs2_ := bs_[:int64(256)]
 				l2_ := l0
-				/*line fold.go:189*/ t5_ := l2_
-				/*line fold.go:189*/ t6_ := l2_
-				/*line fold.go:189*/ t7_ := s2_all[w].a_
-				/*line fold.go:189*/ t8_ := s2_all[w].b_
-				/*line fold.go:189*/ as2_[t5_] = t7_
-				/*line fold.go:189*/ bs2_[t6_] = t8_
+				/*line fold.go:190*/ t7_ := l2_
+				/*line fold.go:190*/ t8_ := l2_
+				/*line fold.go:190*/ t9_ := s2_all[w].a_
+				/*line fold.go:190*/ t10_ := s2_all[w].b_
+				/*line fold.go:190*/ as2_[t7_] = t9_
+				/*line fold.go:190*/ bs2_[t8_] = t10_
 			}
-			/*line fold.go:190*/ k_ := n0 / int64(2)
-			/*line fold.go:190*/ for k_ > int64(0) {
+			/*line fold.go:191*/ k_ := n0 / int64(2)
+			/*line fold.go:191*/ for k_ > int64(0) {
 				for w := range n {
 					l0 := w % n0
 					as2_ := as_[:int64(256)]
 					bs2_ := bs_[:int64(256)]
 					l2_ := l0
-					/*line fold.go:192*/ if l2_ < k_ {
-						t9_ := gpu_state{a_: as2_[l2_+k_], b_: bs2_[l2_+k_]}
-						/*line fold.go:193*/ s2_all[w] = gpu_merge(s2_all[w], kind_, t9_)
-						t10_ := l2_
-						/*line fold.go:194*/ t11_ := l2_
-						/*line fold.go:194*/ t12_ := s2_all[w].a_
-						/*line fold.go:194*/ t13_ := s2_all[w].b_
-						/*line fold.go:194*/ as2_[t10_] = t12_
-						/*line fold.go:194*/ bs2_[t11_] = t13_
+					/*line fold.go:193*/ if l2_ < k_ {
+						t11_ := gpu_state{a_: as2_[l2_+k_], b_: bs2_[l2_+k_]}
+						/*line fold.go:194*/ s2_all[w] = gpu_merge(s2_all[w], kind_, t11_)
+						t12_ := l2_
+						/*line fold.go:195*/ t13_ := l2_
+						/*line fold.go:195*/ t14_ := s2_all[w].a_
+						/*line fold.go:195*/ t15_ := s2_all[w].b_
+						/*line fold.go:195*/ as2_[t12_] = t14_
+						/*line fold.go:195*/ bs2_[t13_] = t15_
 					}
 				}
-				/*line fold.go:190*/ k_ = k_ / int64(2)
+				/*line fold.go:191*/ k_ = k_ / int64(2)
 			}
 			for w := range n {
 				as2_ := as_[:int64(256)]
 				bs2_ := bs_[:int64(256)]
-				/*line fold.go:198*/ t14_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
-				/*line fold.go:198*/ t4_all[w] = t14_
+				/*line fold.go:199*/ t16_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
+				/*line fold.go:199*/ t6_all[w] = t16_
 			}
 			for w := range n {
 				l0 := w % n0
 				l_ := l0
-				/*line fold.go:174*/ s_all[w] = t4_all[w]
+				/*line fold.go:175*/ s_all[w] = t6_all[w]
 				if l_ == int64(0) {
 					if int64(len(parts_)) == int64(0) {
 						gpu_put__(c_, o_, gpu_of__(r_, s_all[w], int64(order_)))
 					} else {
-						t15_ := ((int64(2) * g0) * outputs_) + o_
-						/*line fold.go:179*/ t16_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
-						/*line fold.go:179*/ t17_ := s_all[w].a_
-						/*line fold.go:179*/ t18_ := s_all[w].b_
-						/*line fold.go:179*/ parts_[t15_] = t17_
-						/*line fold.go:179*/ parts_[t16_] = t18_
+						t17_ := ((int64(2) * g0) * outputs_) + o_
+						/*line fold.go:180*/ t18_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
+						/*line fold.go:180*/ t19_ := s_all[w].a_
+						/*line fold.go:180*/ t20_ := s_all[w].b_
+						/*line fold.go:180*/ parts_[t17_] = t19_
+						/*line fold.go:180*/ parts_[t18_] = t20_
 					}
 				}
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4845
+//line kernels_tandem.go:4863
 	}
 	return nil
 }
@@ -4870,7 +4888,7 @@ func FoldAlongInt32Int32Int32Add32TotalGo(grid backend.Grid, lo, hi int, args []
 	var bs_ [256]int64
 	n := n0 * n1 * n2
 	i0_all, di_all, j0_all, j1_all := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
-	s_all, s2_all, t4_all := make([]gpu_state, n), make([]gpu_state, n), make([]gpu_state, n)
+	s_all, s2_all, t6_all := make([]gpu_state, n), make([]gpu_state, n), make([]gpu_state, n)
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -4905,79 +4923,82 @@ func FoldAlongInt32Int32Int32Add32TotalGo(grid backend.Grid, lo, hi int, args []
 				l_ := l0
 				/*line fold.go:166*/ e_ := gpu_none______(f_)
 				for i_ := i0_; i_ < height_; i_ = i_ + di_ {
-					for j_ := j0_ + l_; j_ < j1_; j_ = j_ + n_ {
-						e_ = gpu_with______(f_, e_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], int32(((i_ * cols_) + j_)), order_)
+					t2_ := ((o_ * height_) + i_) * x_.Stride_
+					/*line fold.go:168*/ t3_ := x_.Data_
+					/*line fold.go:168*/ row_ := t3_[t2_:int64(len(t3_))][j0_:j1_]
+					for j_ := l_; j_ < int64(len(row_)); j_ = j_ + n_ {
+						e_ = gpu_with______(f_, e_, row_[j_], int32((((i_ * cols_) + j0_) + j_)), order_)
 					}
 				}
 				s_all[w] = gpu_state{}
-				t2_ := int64(e_.a_)
-				/*line fold.go:173*/ t3_ := int64(e_.b_)
-				/*line fold.go:173*/ s_all[w].a_ = t2_
-				/*line fold.go:173*/ s_all[w].b_ = t3_
-				/*line fold.go:186*/ s2_all[w] = s_all[w]
+				t4_ := int64(e_.a_)
+				/*line fold.go:174*/ t5_ := int64(e_.b_)
+				/*line fold.go:174*/ s_all[w].a_ = t4_
+				/*line fold.go:174*/ s_all[w].b_ = t5_
+				/*line fold.go:187*/ s2_all[w] = s_all[w]
 			}
-			/*line fold.go:186*/ kind_ := int64(2)
+			/*line fold.go:187*/ kind_ := int64(2)
 			for w := range n {
-				/*line fold.go:174*/ t4_all[w] = gpu_state{}
+				/*line fold.go:175*/ t6_all[w] = gpu_state{}
 			}
 			for w := range n {
 				l0 := w % n0
 				as2_ := as_[:int64(256)]
 				bs2_ := bs_[:int64(256)]
 				l2_ := l0
-				/*line fold.go:189*/ t5_ := l2_
-				/*line fold.go:189*/ t6_ := l2_
-				/*line fold.go:189*/ t7_ := s2_all[w].a_
-				/*line fold.go:189*/ t8_ := s2_all[w].b_
-				/*line fold.go:189*/ as2_[t5_] = t7_
-				/*line fold.go:189*/ bs2_[t6_] = t8_
+				/*line fold.go:190*/ t7_ := l2_
+				/*line fold.go:190*/ t8_ := l2_
+				/*line fold.go:190*/ t9_ := s2_all[w].a_
+				/*line fold.go:190*/ t10_ := s2_all[w].b_
+				/*line fold.go:190*/ as2_[t7_] = t9_
+				/*line fold.go:190*/ bs2_[t8_] = t10_
 			}
-			/*line fold.go:190*/ k_ := n0 / int64(2)
-			/*line fold.go:190*/ for k_ > int64(0) {
+			/*line fold.go:191*/ k_ := n0 / int64(2)
+			/*line fold.go:191*/ for k_ > int64(0) {
 				for w := range n {
 					l0 := w % n0
 					as2_ := as_[:int64(256)]
 					bs2_ := bs_[:int64(256)]
 					l2_ := l0
-					/*line fold.go:192*/ if l2_ < k_ {
-						t9_ := gpu_state{a_: as2_[l2_+k_], b_: bs2_[l2_+k_]}
-						/*line fold.go:193*/ s2_all[w] = gpu_merge(s2_all[w], kind_, t9_)
-						t10_ := l2_
-						/*line fold.go:194*/ t11_ := l2_
-						/*line fold.go:194*/ t12_ := s2_all[w].a_
-						/*line fold.go:194*/ t13_ := s2_all[w].b_
-						/*line fold.go:194*/ as2_[t10_] = t12_
-						/*line fold.go:194*/ bs2_[t11_] = t13_
+					/*line fold.go:193*/ if l2_ < k_ {
+						t11_ := gpu_state{a_: as2_[l2_+k_], b_: bs2_[l2_+k_]}
+						/*line fold.go:194*/ s2_all[w] = gpu_merge(s2_all[w], kind_, t11_)
+						t12_ := l2_
+						/*line fold.go:195*/ t13_ := l2_
+						/*line fold.go:195*/ t14_ := s2_all[w].a_
+						/*line fold.go:195*/ t15_ := s2_all[w].b_
+						/*line fold.go:195*/ as2_[t12_] = t14_
+						/*line fold.go:195*/ bs2_[t13_] = t15_
 					}
 				}
-				/*line fold.go:190*/ k_ = k_ / int64(2)
+				/*line fold.go:191*/ k_ = k_ / int64(2)
 			}
 			for w := range n {
 				as2_ := as_[:int64(256)]
 				bs2_ := bs_[:int64(256)]
-				/*line fold.go:198*/ t14_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
-				/*line fold.go:198*/ t4_all[w] = t14_
+				/*line fold.go:199*/ t16_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
+				/*line fold.go:199*/ t6_all[w] = t16_
 			}
 			for w := range n {
 				l0 := w % n0
 				l_ := l0
-				/*line fold.go:174*/ s_all[w] = t4_all[w]
+				/*line fold.go:175*/ s_all[w] = t6_all[w]
 				if l_ == int64(0) {
 					if int64(len(parts_)) == int64(0) {
 						gpu_put__(c_, o_, gpu_of____(r_, s_all[w], int64(order_)))
 					} else {
-						t15_ := ((int64(2) * g0) * outputs_) + o_
-						/*line fold.go:179*/ t16_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
-						/*line fold.go:179*/ t17_ := s_all[w].a_
-						/*line fold.go:179*/ t18_ := s_all[w].b_
-						/*line fold.go:179*/ parts_[t15_] = t17_
-						/*line fold.go:179*/ parts_[t16_] = t18_
+						t17_ := ((int64(2) * g0) * outputs_) + o_
+						/*line fold.go:180*/ t18_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
+						/*line fold.go:180*/ t19_ := s_all[w].a_
+						/*line fold.go:180*/ t20_ := s_all[w].b_
+						/*line fold.go:180*/ parts_[t17_] = t19_
+						/*line fold.go:180*/ parts_[t18_] = t20_
 					}
 				}
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4981
+//line kernels_tandem.go:5002
 	}
 	return nil
 }
@@ -5006,7 +5027,7 @@ func FoldAlongBoolInt32Int32CountTotalGo(grid backend.Grid, lo, hi int, args []b
 	var bs_ [256]int64
 	n := n0 * n1 * n2
 	i0_all, di_all, j0_all, j1_all := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
-	s_all, s2_all, t4_all := make([]gpu_state, n), make([]gpu_state, n), make([]gpu_state, n)
+	s_all, s2_all, t6_all := make([]gpu_state, n), make([]gpu_state, n), make([]gpu_state, n)
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -5041,79 +5062,82 @@ func FoldAlongBoolInt32Int32CountTotalGo(grid backend.Grid, lo, hi int, args []b
 				l_ := l0
 				/*line fold.go:166*/ e_ := gpu_none_______(f_)
 				for i_ := i0_; i_ < height_; i_ = i_ + di_ {
-					for j_ := j0_ + l_; j_ < j1_; j_ = j_ + n_ {
-						e_ = gpu_with_______(f_, e_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], int32(((i_ * cols_) + j_)), order_)
+					t2_ := ((o_ * height_) + i_) * x_.Stride_
+					/*line fold.go:168*/ t3_ := x_.Data_
+					/*line fold.go:168*/ row_ := t3_[t2_:int64(len(t3_))][j0_:j1_]
+					for j_ := l_; j_ < int64(len(row_)); j_ = j_ + n_ {
+						e_ = gpu_with_______(f_, e_, row_[j_], int32((((i_ * cols_) + j0_) + j_)), order_)
 					}
 				}
 				s_all[w] = gpu_state{}
-				t2_ := int64(e_.a_)
-				/*line fold.go:173*/ t3_ := int64(e_.b_)
-				/*line fold.go:173*/ s_all[w].a_ = t2_
-				/*line fold.go:173*/ s_all[w].b_ = t3_
-				/*line fold.go:186*/ s2_all[w] = s_all[w]
+				t4_ := int64(e_.a_)
+				/*line fold.go:174*/ t5_ := int64(e_.b_)
+				/*line fold.go:174*/ s_all[w].a_ = t4_
+				/*line fold.go:174*/ s_all[w].b_ = t5_
+				/*line fold.go:187*/ s2_all[w] = s_all[w]
 			}
-			/*line fold.go:186*/ kind_ := int64(2)
+			/*line fold.go:187*/ kind_ := int64(2)
 			for w := range n {
-				/*line fold.go:174*/ t4_all[w] = gpu_state{}
+				/*line fold.go:175*/ t6_all[w] = gpu_state{}
 			}
 			for w := range n {
 				l0 := w % n0
 				as2_ := as_[:int64(256)]
 				bs2_ := bs_[:int64(256)]
 				l2_ := l0
-				/*line fold.go:189*/ t5_ := l2_
-				/*line fold.go:189*/ t6_ := l2_
-				/*line fold.go:189*/ t7_ := s2_all[w].a_
-				/*line fold.go:189*/ t8_ := s2_all[w].b_
-				/*line fold.go:189*/ as2_[t5_] = t7_
-				/*line fold.go:189*/ bs2_[t6_] = t8_
+				/*line fold.go:190*/ t7_ := l2_
+				/*line fold.go:190*/ t8_ := l2_
+				/*line fold.go:190*/ t9_ := s2_all[w].a_
+				/*line fold.go:190*/ t10_ := s2_all[w].b_
+				/*line fold.go:190*/ as2_[t7_] = t9_
+				/*line fold.go:190*/ bs2_[t8_] = t10_
 			}
-			/*line fold.go:190*/ k_ := n0 / int64(2)
-			/*line fold.go:190*/ for k_ > int64(0) {
+			/*line fold.go:191*/ k_ := n0 / int64(2)
+			/*line fold.go:191*/ for k_ > int64(0) {
 				for w := range n {
 					l0 := w % n0
 					as2_ := as_[:int64(256)]
 					bs2_ := bs_[:int64(256)]
 					l2_ := l0
-					/*line fold.go:192*/ if l2_ < k_ {
-						t9_ := gpu_state{a_: as2_[l2_+k_], b_: bs2_[l2_+k_]}
-						/*line fold.go:193*/ s2_all[w] = gpu_merge(s2_all[w], kind_, t9_)
-						t10_ := l2_
-						/*line fold.go:194*/ t11_ := l2_
-						/*line fold.go:194*/ t12_ := s2_all[w].a_
-						/*line fold.go:194*/ t13_ := s2_all[w].b_
-						/*line fold.go:194*/ as2_[t10_] = t12_
-						/*line fold.go:194*/ bs2_[t11_] = t13_
+					/*line fold.go:193*/ if l2_ < k_ {
+						t11_ := gpu_state{a_: as2_[l2_+k_], b_: bs2_[l2_+k_]}
+						/*line fold.go:194*/ s2_all[w] = gpu_merge(s2_all[w], kind_, t11_)
+						t12_ := l2_
+						/*line fold.go:195*/ t13_ := l2_
+						/*line fold.go:195*/ t14_ := s2_all[w].a_
+						/*line fold.go:195*/ t15_ := s2_all[w].b_
+						/*line fold.go:195*/ as2_[t12_] = t14_
+						/*line fold.go:195*/ bs2_[t13_] = t15_
 					}
 				}
-				/*line fold.go:190*/ k_ = k_ / int64(2)
+				/*line fold.go:191*/ k_ = k_ / int64(2)
 			}
 			for w := range n {
 				as2_ := as_[:int64(256)]
 				bs2_ := bs_[:int64(256)]
-				/*line fold.go:198*/ t14_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
-				/*line fold.go:198*/ t4_all[w] = t14_
+				/*line fold.go:199*/ t16_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
+				/*line fold.go:199*/ t6_all[w] = t16_
 			}
 			for w := range n {
 				l0 := w % n0
 				l_ := l0
-				/*line fold.go:174*/ s_all[w] = t4_all[w]
+				/*line fold.go:175*/ s_all[w] = t6_all[w]
 				if l_ == int64(0) {
 					if int64(len(parts_)) == int64(0) {
 						gpu_put__(c_, o_, gpu_of____(r_, s_all[w], int64(order_)))
 					} else {
-						t15_ := ((int64(2) * g0) * outputs_) + o_
-						/*line fold.go:179*/ t16_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
-						/*line fold.go:179*/ t17_ := s_all[w].a_
-						/*line fold.go:179*/ t18_ := s_all[w].b_
-						/*line fold.go:179*/ parts_[t15_] = t17_
-						/*line fold.go:179*/ parts_[t16_] = t18_
+						t17_ := ((int64(2) * g0) * outputs_) + o_
+						/*line fold.go:180*/ t18_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
+						/*line fold.go:180*/ t19_ := s_all[w].a_
+						/*line fold.go:180*/ t20_ := s_all[w].b_
+						/*line fold.go:180*/ parts_[t17_] = t19_
+						/*line fold.go:180*/ parts_[t18_] = t20_
 					}
 				}
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:5117
+//line kernels_tandem.go:5141
 	}
 	return nil
 }
@@ -5142,7 +5166,7 @@ func FoldAlongBoolBoolInt32EndsBoolTruthGo(grid backend.Grid, lo, hi int, args [
 	var bs_ [256]int64
 	n := n0 * n1 * n2
 	i0_all, di_all, j0_all, j1_all := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
-	s_all, s2_all, t4_all := make([]gpu_state, n), make([]gpu_state, n), make([]gpu_state, n)
+	s_all, s2_all, t6_all := make([]gpu_state, n), make([]gpu_state, n), make([]gpu_state, n)
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -5177,79 +5201,82 @@ func FoldAlongBoolBoolInt32EndsBoolTruthGo(grid backend.Grid, lo, hi int, args [
 				l_ := l0
 				/*line fold.go:166*/ e_ := gpu_none________(f_)
 				for i_ := i0_; i_ < height_; i_ = i_ + di_ {
-					for j_ := j0_ + l_; j_ < j1_; j_ = j_ + n_ {
-						e_ = gpu_with________(f_, e_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], int32(((i_ * cols_) + j_)), order_)
+					t2_ := ((o_ * height_) + i_) * x_.Stride_
+					/*line fold.go:168*/ t3_ := x_.Data_
+					/*line fold.go:168*/ row_ := t3_[t2_:int64(len(t3_))][j0_:j1_]
+					for j_ := l_; j_ < int64(len(row_)); j_ = j_ + n_ {
+						e_ = gpu_with________(f_, e_, row_[j_], int32((((i_ * cols_) + j0_) + j_)), order_)
 					}
 				}
 				s_all[w] = gpu_state{}
-				t2_ := int64(e_.a_)
-				/*line fold.go:173*/ t3_ := int64(e_.b_)
-				/*line fold.go:173*/ s_all[w].a_ = t2_
-				/*line fold.go:173*/ s_all[w].b_ = t3_
-				/*line fold.go:186*/ s2_all[w] = s_all[w]
+				t4_ := int64(e_.a_)
+				/*line fold.go:174*/ t5_ := int64(e_.b_)
+				/*line fold.go:174*/ s_all[w].a_ = t4_
+				/*line fold.go:174*/ s_all[w].b_ = t5_
+				/*line fold.go:187*/ s2_all[w] = s_all[w]
 			}
-			/*line fold.go:186*/ kind_ := int64(0)
+			/*line fold.go:187*/ kind_ := int64(0)
 			for w := range n {
-				/*line fold.go:174*/ t4_all[w] = gpu_state{}
+				/*line fold.go:175*/ t6_all[w] = gpu_state{}
 			}
 			for w := range n {
 				l0 := w % n0
 				as2_ := as_[:int64(256)]
 				bs2_ := bs_[:int64(256)]
 				l2_ := l0
-				/*line fold.go:189*/ t5_ := l2_
-				/*line fold.go:189*/ t6_ := l2_
-				/*line fold.go:189*/ t7_ := s2_all[w].a_
-				/*line fold.go:189*/ t8_ := s2_all[w].b_
-				/*line fold.go:189*/ as2_[t5_] = t7_
-				/*line fold.go:189*/ bs2_[t6_] = t8_
+				/*line fold.go:190*/ t7_ := l2_
+				/*line fold.go:190*/ t8_ := l2_
+				/*line fold.go:190*/ t9_ := s2_all[w].a_
+				/*line fold.go:190*/ t10_ := s2_all[w].b_
+				/*line fold.go:190*/ as2_[t7_] = t9_
+				/*line fold.go:190*/ bs2_[t8_] = t10_
 			}
-			/*line fold.go:190*/ k_ := n0 / int64(2)
-			/*line fold.go:190*/ for k_ > int64(0) {
+			/*line fold.go:191*/ k_ := n0 / int64(2)
+			/*line fold.go:191*/ for k_ > int64(0) {
 				for w := range n {
 					l0 := w % n0
 					as2_ := as_[:int64(256)]
 					bs2_ := bs_[:int64(256)]
 					l2_ := l0
-					/*line fold.go:192*/ if l2_ < k_ {
-						t9_ := gpu_state{a_: as2_[l2_+k_], b_: bs2_[l2_+k_]}
-						/*line fold.go:193*/ s2_all[w] = gpu_merge(s2_all[w], kind_, t9_)
-						t10_ := l2_
-						/*line fold.go:194*/ t11_ := l2_
-						/*line fold.go:194*/ t12_ := s2_all[w].a_
-						/*line fold.go:194*/ t13_ := s2_all[w].b_
-						/*line fold.go:194*/ as2_[t10_] = t12_
-						/*line fold.go:194*/ bs2_[t11_] = t13_
+					/*line fold.go:193*/ if l2_ < k_ {
+						t11_ := gpu_state{a_: as2_[l2_+k_], b_: bs2_[l2_+k_]}
+						/*line fold.go:194*/ s2_all[w] = gpu_merge(s2_all[w], kind_, t11_)
+						t12_ := l2_
+						/*line fold.go:195*/ t13_ := l2_
+						/*line fold.go:195*/ t14_ := s2_all[w].a_
+						/*line fold.go:195*/ t15_ := s2_all[w].b_
+						/*line fold.go:195*/ as2_[t12_] = t14_
+						/*line fold.go:195*/ bs2_[t13_] = t15_
 					}
 				}
-				/*line fold.go:190*/ k_ = k_ / int64(2)
+				/*line fold.go:191*/ k_ = k_ / int64(2)
 			}
 			for w := range n {
 				as2_ := as_[:int64(256)]
 				bs2_ := bs_[:int64(256)]
-				/*line fold.go:198*/ t14_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
-				/*line fold.go:198*/ t4_all[w] = t14_
+				/*line fold.go:199*/ t16_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
+				/*line fold.go:199*/ t6_all[w] = t16_
 			}
 			for w := range n {
 				l0 := w % n0
 				l_ := l0
-				/*line fold.go:174*/ s_all[w] = t4_all[w]
+				/*line fold.go:175*/ s_all[w] = t6_all[w]
 				if l_ == int64(0) {
 					if int64(len(parts_)) == int64(0) {
 						gpu_put___(c_, o_, gpu_of_____(r_, s_all[w], int64(order_)))
 					} else {
-						t15_ := ((int64(2) * g0) * outputs_) + o_
-						/*line fold.go:179*/ t16_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
-						/*line fold.go:179*/ t17_ := s_all[w].a_
-						/*line fold.go:179*/ t18_ := s_all[w].b_
-						/*line fold.go:179*/ parts_[t15_] = t17_
-						/*line fold.go:179*/ parts_[t16_] = t18_
+						t17_ := ((int64(2) * g0) * outputs_) + o_
+						/*line fold.go:180*/ t18_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
+						/*line fold.go:180*/ t19_ := s_all[w].a_
+						/*line fold.go:180*/ t20_ := s_all[w].b_
+						/*line fold.go:180*/ parts_[t17_] = t19_
+						/*line fold.go:180*/ parts_[t18_] = t20_
 					}
 				}
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:5253
+//line kernels_tandem.go:5280
 	}
 	return nil
 }
@@ -5281,13 +5308,13 @@ func FoldEachFloat32Float32Int32Ends32Value32Go(grid backend.Grid, lo, hi int, a
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line fold.go:220*/ outputs_ := x_.Rows_
-					/*line fold.go:220*/ terms_ := x_.Cols_
+					/*line fold.go:221*/ outputs_ := x_.Rows_
+					/*line fold.go:221*/ terms_ := x_.Cols_
 					if down_ {
 						t_ := x_.Cols_
-						/*line fold.go:222*/ t2_ := x_.Rows_
-						/*line fold.go:222*/ outputs_ = t_
-						/*line fold.go:222*/ terms_ = t2_
+						/*line fold.go:223*/ t2_ := x_.Rows_
+						/*line fold.go:223*/ outputs_ = t_
+						/*line fold.go:223*/ terms_ = t2_
 					}
 					share_ := support.Div((terms_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
 					from_ := min(g1*share_, terms_)
@@ -5297,7 +5324,7 @@ func FoldEachFloat32Float32Int32Ends32Value32Go(grid backend.Grid, lo, hi int, a
 						h1 := x_.Data_
 						h2 := x_.Stride_
 						for i_ := from_; i_ < to_; i_ = i_ + int64(1) {
-							/*line fold.go:230*/ var y_ float32
+							/*line fold.go:231*/ var y_ float32
 							if down_ {
 								y_ = h1[(i_*h2)+o_]
 							} else {
@@ -5307,24 +5334,24 @@ func FoldEachFloat32Float32Int32Ends32Value32Go(grid backend.Grid, lo, hi int, a
 						}
 						var s_ gpu_state
 						t3_ := int64(e_.a_)
-						/*line fold.go:239*/ t4_ := int64(e_.b_)
-						/*line fold.go:239*/ s_.a_ = t3_
-						/*line fold.go:239*/ s_.b_ = t4_
+						/*line fold.go:240*/ t4_ := int64(e_.b_)
+						/*line fold.go:240*/ s_.a_ = t3_
+						/*line fold.go:240*/ s_.b_ = t4_
 						if int64(len(parts_)) == int64(0) {
 							gpu_put(c_, o_, gpu_of(r_, s_, int64(order_)))
 						} else {
 							t5_ := ((int64(2) * g1) * outputs_) + o_
-							/*line fold.go:243*/ t6_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
-							/*line fold.go:243*/ t7_ := s_.a_
-							/*line fold.go:243*/ t8_ := s_.b_
-							/*line fold.go:243*/ parts_[t5_] = t7_
-							/*line fold.go:243*/ parts_[t6_] = t8_
+							/*line fold.go:244*/ t6_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
+							/*line fold.go:244*/ t7_ := s_.a_
+							/*line fold.go:244*/ t8_ := s_.b_
+							/*line fold.go:244*/ parts_[t5_] = t7_
+							/*line fold.go:244*/ parts_[t6_] = t8_
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:5328
+//line kernels_tandem.go:5355
 	}
 	return nil
 }
@@ -5356,13 +5383,13 @@ func FoldEachFloat64Float64Int64Ends64Value64Go(grid backend.Grid, lo, hi int, a
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line fold.go:220*/ outputs_ := x_.Rows_
-					/*line fold.go:220*/ terms_ := x_.Cols_
+					/*line fold.go:221*/ outputs_ := x_.Rows_
+					/*line fold.go:221*/ terms_ := x_.Cols_
 					if down_ {
 						t_ := x_.Cols_
-						/*line fold.go:222*/ t2_ := x_.Rows_
-						/*line fold.go:222*/ outputs_ = t_
-						/*line fold.go:222*/ terms_ = t2_
+						/*line fold.go:223*/ t2_ := x_.Rows_
+						/*line fold.go:223*/ outputs_ = t_
+						/*line fold.go:223*/ terms_ = t2_
 					}
 					share_ := support.Div((terms_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
 					from_ := min(g1*share_, terms_)
@@ -5372,7 +5399,7 @@ func FoldEachFloat64Float64Int64Ends64Value64Go(grid backend.Grid, lo, hi int, a
 						h1 := x_.Data_
 						h2 := x_.Stride_
 						for i_ := from_; i_ < to_; i_ = i_ + int64(1) {
-							/*line fold.go:230*/ var y_ float64
+							/*line fold.go:231*/ var y_ float64
 							if down_ {
 								y_ = h1[(i_*h2)+o_]
 							} else {
@@ -5382,24 +5409,24 @@ func FoldEachFloat64Float64Int64Ends64Value64Go(grid backend.Grid, lo, hi int, a
 						}
 						var s_ gpu_state
 						t3_ := e_.a_
-						/*line fold.go:239*/ t4_ := e_.b_
-						/*line fold.go:239*/ s_.a_ = t3_
-						/*line fold.go:239*/ s_.b_ = t4_
+						/*line fold.go:240*/ t4_ := e_.b_
+						/*line fold.go:240*/ s_.a_ = t3_
+						/*line fold.go:240*/ s_.b_ = t4_
 						if int64(len(parts_)) == int64(0) {
 							gpu_put_(c_, o_, gpu_of_(r_, s_, order_))
 						} else {
 							t5_ := ((int64(2) * g1) * outputs_) + o_
-							/*line fold.go:243*/ t6_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
-							/*line fold.go:243*/ t7_ := s_.a_
-							/*line fold.go:243*/ t8_ := s_.b_
-							/*line fold.go:243*/ parts_[t5_] = t7_
-							/*line fold.go:243*/ parts_[t6_] = t8_
+							/*line fold.go:244*/ t6_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
+							/*line fold.go:244*/ t7_ := s_.a_
+							/*line fold.go:244*/ t8_ := s_.b_
+							/*line fold.go:244*/ parts_[t5_] = t7_
+							/*line fold.go:244*/ parts_[t6_] = t8_
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:5403
+//line kernels_tandem.go:5430
 	}
 	return nil
 }
@@ -5431,13 +5458,13 @@ func FoldEachFloat32Int32Int32First32IndexGo(grid backend.Grid, lo, hi int, args
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line fold.go:220*/ outputs_ := x_.Rows_
-					/*line fold.go:220*/ terms_ := x_.Cols_
+					/*line fold.go:221*/ outputs_ := x_.Rows_
+					/*line fold.go:221*/ terms_ := x_.Cols_
 					if down_ {
 						t_ := x_.Cols_
-						/*line fold.go:222*/ t2_ := x_.Rows_
-						/*line fold.go:222*/ outputs_ = t_
-						/*line fold.go:222*/ terms_ = t2_
+						/*line fold.go:223*/ t2_ := x_.Rows_
+						/*line fold.go:223*/ outputs_ = t_
+						/*line fold.go:223*/ terms_ = t2_
 					}
 					share_ := support.Div((terms_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
 					from_ := min(g1*share_, terms_)
@@ -5447,7 +5474,7 @@ func FoldEachFloat32Int32Int32First32IndexGo(grid backend.Grid, lo, hi int, args
 						h1 := x_.Data_
 						h2 := x_.Stride_
 						for i_ := from_; i_ < to_; i_ = i_ + int64(1) {
-							/*line fold.go:230*/ var y_ float32
+							/*line fold.go:231*/ var y_ float32
 							if down_ {
 								y_ = h1[(i_*h2)+o_]
 							} else {
@@ -5457,24 +5484,24 @@ func FoldEachFloat32Int32Int32First32IndexGo(grid backend.Grid, lo, hi int, args
 						}
 						var s_ gpu_state
 						t3_ := int64(e_.a_)
-						/*line fold.go:239*/ t4_ := int64(e_.b_)
-						/*line fold.go:239*/ s_.a_ = t3_
-						/*line fold.go:239*/ s_.b_ = t4_
+						/*line fold.go:240*/ t4_ := int64(e_.b_)
+						/*line fold.go:240*/ s_.a_ = t3_
+						/*line fold.go:240*/ s_.b_ = t4_
 						if int64(len(parts_)) == int64(0) {
 							gpu_put__(c_, o_, gpu_of__(r_, s_, int64(order_)))
 						} else {
 							t5_ := ((int64(2) * g1) * outputs_) + o_
-							/*line fold.go:243*/ t6_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
-							/*line fold.go:243*/ t7_ := s_.a_
-							/*line fold.go:243*/ t8_ := s_.b_
-							/*line fold.go:243*/ parts_[t5_] = t7_
-							/*line fold.go:243*/ parts_[t6_] = t8_
+							/*line fold.go:244*/ t6_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
+							/*line fold.go:244*/ t7_ := s_.a_
+							/*line fold.go:244*/ t8_ := s_.b_
+							/*line fold.go:244*/ parts_[t5_] = t7_
+							/*line fold.go:244*/ parts_[t6_] = t8_
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:5478
+//line kernels_tandem.go:5505
 	}
 	return nil
 }
@@ -5506,13 +5533,13 @@ func FoldEachFloat64Int32Int64First64IndexGo(grid backend.Grid, lo, hi int, args
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line fold.go:220*/ outputs_ := x_.Rows_
-					/*line fold.go:220*/ terms_ := x_.Cols_
+					/*line fold.go:221*/ outputs_ := x_.Rows_
+					/*line fold.go:221*/ terms_ := x_.Cols_
 					if down_ {
 						t_ := x_.Cols_
-						/*line fold.go:222*/ t2_ := x_.Rows_
-						/*line fold.go:222*/ outputs_ = t_
-						/*line fold.go:222*/ terms_ = t2_
+						/*line fold.go:223*/ t2_ := x_.Rows_
+						/*line fold.go:223*/ outputs_ = t_
+						/*line fold.go:223*/ terms_ = t2_
 					}
 					share_ := support.Div((terms_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
 					from_ := min(g1*share_, terms_)
@@ -5522,7 +5549,7 @@ func FoldEachFloat64Int32Int64First64IndexGo(grid backend.Grid, lo, hi int, args
 						h1 := x_.Data_
 						h2 := x_.Stride_
 						for i_ := from_; i_ < to_; i_ = i_ + int64(1) {
-							/*line fold.go:230*/ var y_ float64
+							/*line fold.go:231*/ var y_ float64
 							if down_ {
 								y_ = h1[(i_*h2)+o_]
 							} else {
@@ -5532,24 +5559,24 @@ func FoldEachFloat64Int32Int64First64IndexGo(grid backend.Grid, lo, hi int, args
 						}
 						var s_ gpu_state
 						t3_ := e_.a_
-						/*line fold.go:239*/ t4_ := e_.b_
-						/*line fold.go:239*/ s_.a_ = t3_
-						/*line fold.go:239*/ s_.b_ = t4_
+						/*line fold.go:240*/ t4_ := e_.b_
+						/*line fold.go:240*/ s_.a_ = t3_
+						/*line fold.go:240*/ s_.b_ = t4_
 						if int64(len(parts_)) == int64(0) {
 							gpu_put__(c_, o_, gpu_of__(r_, s_, order_))
 						} else {
 							t5_ := ((int64(2) * g1) * outputs_) + o_
-							/*line fold.go:243*/ t6_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
-							/*line fold.go:243*/ t7_ := s_.a_
-							/*line fold.go:243*/ t8_ := s_.b_
-							/*line fold.go:243*/ parts_[t5_] = t7_
-							/*line fold.go:243*/ parts_[t6_] = t8_
+							/*line fold.go:244*/ t6_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
+							/*line fold.go:244*/ t7_ := s_.a_
+							/*line fold.go:244*/ t8_ := s_.b_
+							/*line fold.go:244*/ parts_[t5_] = t7_
+							/*line fold.go:244*/ parts_[t6_] = t8_
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:5553
+//line kernels_tandem.go:5580
 	}
 	return nil
 }
@@ -5581,13 +5608,13 @@ func FoldEachInt32Int32Int32EndsIntValueIntGo(grid backend.Grid, lo, hi int, arg
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line fold.go:220*/ outputs_ := x_.Rows_
-					/*line fold.go:220*/ terms_ := x_.Cols_
+					/*line fold.go:221*/ outputs_ := x_.Rows_
+					/*line fold.go:221*/ terms_ := x_.Cols_
 					if down_ {
 						t_ := x_.Cols_
-						/*line fold.go:222*/ t2_ := x_.Rows_
-						/*line fold.go:222*/ outputs_ = t_
-						/*line fold.go:222*/ terms_ = t2_
+						/*line fold.go:223*/ t2_ := x_.Rows_
+						/*line fold.go:223*/ outputs_ = t_
+						/*line fold.go:223*/ terms_ = t2_
 					}
 					share_ := support.Div((terms_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
 					from_ := min(g1*share_, terms_)
@@ -5597,7 +5624,7 @@ func FoldEachInt32Int32Int32EndsIntValueIntGo(grid backend.Grid, lo, hi int, arg
 						h1 := x_.Data_
 						h2 := x_.Stride_
 						for i_ := from_; i_ < to_; i_ = i_ + int64(1) {
-							/*line fold.go:230*/ var y_ int32
+							/*line fold.go:231*/ var y_ int32
 							if down_ {
 								y_ = h1[(i_*h2)+o_]
 							} else {
@@ -5607,24 +5634,24 @@ func FoldEachInt32Int32Int32EndsIntValueIntGo(grid backend.Grid, lo, hi int, arg
 						}
 						var s_ gpu_state
 						t3_ := int64(e_.a_)
-						/*line fold.go:239*/ t4_ := int64(e_.b_)
-						/*line fold.go:239*/ s_.a_ = t3_
-						/*line fold.go:239*/ s_.b_ = t4_
+						/*line fold.go:240*/ t4_ := int64(e_.b_)
+						/*line fold.go:240*/ s_.a_ = t3_
+						/*line fold.go:240*/ s_.b_ = t4_
 						if int64(len(parts_)) == int64(0) {
 							gpu_put__(c_, o_, gpu_of___(r_, s_, int64(order_)))
 						} else {
 							t5_ := ((int64(2) * g1) * outputs_) + o_
-							/*line fold.go:243*/ t6_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
-							/*line fold.go:243*/ t7_ := s_.a_
-							/*line fold.go:243*/ t8_ := s_.b_
-							/*line fold.go:243*/ parts_[t5_] = t7_
-							/*line fold.go:243*/ parts_[t6_] = t8_
+							/*line fold.go:244*/ t6_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
+							/*line fold.go:244*/ t7_ := s_.a_
+							/*line fold.go:244*/ t8_ := s_.b_
+							/*line fold.go:244*/ parts_[t5_] = t7_
+							/*line fold.go:244*/ parts_[t6_] = t8_
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:5628
+//line kernels_tandem.go:5655
 	}
 	return nil
 }
@@ -5656,13 +5683,13 @@ func FoldEachInt32Int32Int32FirstIntIndexGo(grid backend.Grid, lo, hi int, args 
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line fold.go:220*/ outputs_ := x_.Rows_
-					/*line fold.go:220*/ terms_ := x_.Cols_
+					/*line fold.go:221*/ outputs_ := x_.Rows_
+					/*line fold.go:221*/ terms_ := x_.Cols_
 					if down_ {
 						t_ := x_.Cols_
-						/*line fold.go:222*/ t2_ := x_.Rows_
-						/*line fold.go:222*/ outputs_ = t_
-						/*line fold.go:222*/ terms_ = t2_
+						/*line fold.go:223*/ t2_ := x_.Rows_
+						/*line fold.go:223*/ outputs_ = t_
+						/*line fold.go:223*/ terms_ = t2_
 					}
 					share_ := support.Div((terms_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
 					from_ := min(g1*share_, terms_)
@@ -5672,7 +5699,7 @@ func FoldEachInt32Int32Int32FirstIntIndexGo(grid backend.Grid, lo, hi int, args 
 						h1 := x_.Data_
 						h2 := x_.Stride_
 						for i_ := from_; i_ < to_; i_ = i_ + int64(1) {
-							/*line fold.go:230*/ var y_ int32
+							/*line fold.go:231*/ var y_ int32
 							if down_ {
 								y_ = h1[(i_*h2)+o_]
 							} else {
@@ -5682,24 +5709,24 @@ func FoldEachInt32Int32Int32FirstIntIndexGo(grid backend.Grid, lo, hi int, args 
 						}
 						var s_ gpu_state
 						t3_ := int64(e_.a_)
-						/*line fold.go:239*/ t4_ := int64(e_.b_)
-						/*line fold.go:239*/ s_.a_ = t3_
-						/*line fold.go:239*/ s_.b_ = t4_
+						/*line fold.go:240*/ t4_ := int64(e_.b_)
+						/*line fold.go:240*/ s_.a_ = t3_
+						/*line fold.go:240*/ s_.b_ = t4_
 						if int64(len(parts_)) == int64(0) {
 							gpu_put__(c_, o_, gpu_of__(r_, s_, int64(order_)))
 						} else {
 							t5_ := ((int64(2) * g1) * outputs_) + o_
-							/*line fold.go:243*/ t6_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
-							/*line fold.go:243*/ t7_ := s_.a_
-							/*line fold.go:243*/ t8_ := s_.b_
-							/*line fold.go:243*/ parts_[t5_] = t7_
-							/*line fold.go:243*/ parts_[t6_] = t8_
+							/*line fold.go:244*/ t6_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
+							/*line fold.go:244*/ t7_ := s_.a_
+							/*line fold.go:244*/ t8_ := s_.b_
+							/*line fold.go:244*/ parts_[t5_] = t7_
+							/*line fold.go:244*/ parts_[t6_] = t8_
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:5703
+//line kernels_tandem.go:5730
 	}
 	return nil
 }
@@ -5731,13 +5758,13 @@ func FoldEachInt32Int32Int32Add32TotalGo(grid backend.Grid, lo, hi int, args []b
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line fold.go:220*/ outputs_ := x_.Rows_
-					/*line fold.go:220*/ terms_ := x_.Cols_
+					/*line fold.go:221*/ outputs_ := x_.Rows_
+					/*line fold.go:221*/ terms_ := x_.Cols_
 					if down_ {
 						t_ := x_.Cols_
-						/*line fold.go:222*/ t2_ := x_.Rows_
-						/*line fold.go:222*/ outputs_ = t_
-						/*line fold.go:222*/ terms_ = t2_
+						/*line fold.go:223*/ t2_ := x_.Rows_
+						/*line fold.go:223*/ outputs_ = t_
+						/*line fold.go:223*/ terms_ = t2_
 					}
 					share_ := support.Div((terms_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
 					from_ := min(g1*share_, terms_)
@@ -5747,7 +5774,7 @@ func FoldEachInt32Int32Int32Add32TotalGo(grid backend.Grid, lo, hi int, args []b
 						h1 := x_.Data_
 						h2 := x_.Stride_
 						for i_ := from_; i_ < to_; i_ = i_ + int64(1) {
-							/*line fold.go:230*/ var y_ int32
+							/*line fold.go:231*/ var y_ int32
 							if down_ {
 								y_ = h1[(i_*h2)+o_]
 							} else {
@@ -5757,24 +5784,24 @@ func FoldEachInt32Int32Int32Add32TotalGo(grid backend.Grid, lo, hi int, args []b
 						}
 						var s_ gpu_state
 						t3_ := int64(e_.a_)
-						/*line fold.go:239*/ t4_ := int64(e_.b_)
-						/*line fold.go:239*/ s_.a_ = t3_
-						/*line fold.go:239*/ s_.b_ = t4_
+						/*line fold.go:240*/ t4_ := int64(e_.b_)
+						/*line fold.go:240*/ s_.a_ = t3_
+						/*line fold.go:240*/ s_.b_ = t4_
 						if int64(len(parts_)) == int64(0) {
 							gpu_put__(c_, o_, gpu_of____(r_, s_, int64(order_)))
 						} else {
 							t5_ := ((int64(2) * g1) * outputs_) + o_
-							/*line fold.go:243*/ t6_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
-							/*line fold.go:243*/ t7_ := s_.a_
-							/*line fold.go:243*/ t8_ := s_.b_
-							/*line fold.go:243*/ parts_[t5_] = t7_
-							/*line fold.go:243*/ parts_[t6_] = t8_
+							/*line fold.go:244*/ t6_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
+							/*line fold.go:244*/ t7_ := s_.a_
+							/*line fold.go:244*/ t8_ := s_.b_
+							/*line fold.go:244*/ parts_[t5_] = t7_
+							/*line fold.go:244*/ parts_[t6_] = t8_
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:5778
+//line kernels_tandem.go:5805
 	}
 	return nil
 }
@@ -5806,13 +5833,13 @@ func FoldEachBoolInt32Int32CountTotalGo(grid backend.Grid, lo, hi int, args []ba
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line fold.go:220*/ outputs_ := x_.Rows_
-					/*line fold.go:220*/ terms_ := x_.Cols_
+					/*line fold.go:221*/ outputs_ := x_.Rows_
+					/*line fold.go:221*/ terms_ := x_.Cols_
 					if down_ {
 						t_ := x_.Cols_
-						/*line fold.go:222*/ t2_ := x_.Rows_
-						/*line fold.go:222*/ outputs_ = t_
-						/*line fold.go:222*/ terms_ = t2_
+						/*line fold.go:223*/ t2_ := x_.Rows_
+						/*line fold.go:223*/ outputs_ = t_
+						/*line fold.go:223*/ terms_ = t2_
 					}
 					share_ := support.Div((terms_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
 					from_ := min(g1*share_, terms_)
@@ -5822,7 +5849,7 @@ func FoldEachBoolInt32Int32CountTotalGo(grid backend.Grid, lo, hi int, args []ba
 						h1 := x_.Data_
 						h2 := x_.Stride_
 						for i_ := from_; i_ < to_; i_ = i_ + int64(1) {
-							/*line fold.go:230*/ var y_ bool
+							/*line fold.go:231*/ var y_ bool
 							if down_ {
 								y_ = h1[(i_*h2)+o_]
 							} else {
@@ -5832,24 +5859,24 @@ func FoldEachBoolInt32Int32CountTotalGo(grid backend.Grid, lo, hi int, args []ba
 						}
 						var s_ gpu_state
 						t3_ := int64(e_.a_)
-						/*line fold.go:239*/ t4_ := int64(e_.b_)
-						/*line fold.go:239*/ s_.a_ = t3_
-						/*line fold.go:239*/ s_.b_ = t4_
+						/*line fold.go:240*/ t4_ := int64(e_.b_)
+						/*line fold.go:240*/ s_.a_ = t3_
+						/*line fold.go:240*/ s_.b_ = t4_
 						if int64(len(parts_)) == int64(0) {
 							gpu_put__(c_, o_, gpu_of____(r_, s_, int64(order_)))
 						} else {
 							t5_ := ((int64(2) * g1) * outputs_) + o_
-							/*line fold.go:243*/ t6_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
-							/*line fold.go:243*/ t7_ := s_.a_
-							/*line fold.go:243*/ t8_ := s_.b_
-							/*line fold.go:243*/ parts_[t5_] = t7_
-							/*line fold.go:243*/ parts_[t6_] = t8_
+							/*line fold.go:244*/ t6_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
+							/*line fold.go:244*/ t7_ := s_.a_
+							/*line fold.go:244*/ t8_ := s_.b_
+							/*line fold.go:244*/ parts_[t5_] = t7_
+							/*line fold.go:244*/ parts_[t6_] = t8_
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:5853
+//line kernels_tandem.go:5880
 	}
 	return nil
 }
@@ -5881,13 +5908,13 @@ func FoldEachBoolBoolInt32EndsBoolTruthGo(grid backend.Grid, lo, hi int, args []
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line fold.go:220*/ outputs_ := x_.Rows_
-					/*line fold.go:220*/ terms_ := x_.Cols_
+					/*line fold.go:221*/ outputs_ := x_.Rows_
+					/*line fold.go:221*/ terms_ := x_.Cols_
 					if down_ {
 						t_ := x_.Cols_
-						/*line fold.go:222*/ t2_ := x_.Rows_
-						/*line fold.go:222*/ outputs_ = t_
-						/*line fold.go:222*/ terms_ = t2_
+						/*line fold.go:223*/ t2_ := x_.Rows_
+						/*line fold.go:223*/ outputs_ = t_
+						/*line fold.go:223*/ terms_ = t2_
 					}
 					share_ := support.Div((terms_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
 					from_ := min(g1*share_, terms_)
@@ -5897,7 +5924,7 @@ func FoldEachBoolBoolInt32EndsBoolTruthGo(grid backend.Grid, lo, hi int, args []
 						h1 := x_.Data_
 						h2 := x_.Stride_
 						for i_ := from_; i_ < to_; i_ = i_ + int64(1) {
-							/*line fold.go:230*/ var y_ bool
+							/*line fold.go:231*/ var y_ bool
 							if down_ {
 								y_ = h1[(i_*h2)+o_]
 							} else {
@@ -5907,24 +5934,24 @@ func FoldEachBoolBoolInt32EndsBoolTruthGo(grid backend.Grid, lo, hi int, args []
 						}
 						var s_ gpu_state
 						t3_ := int64(e_.a_)
-						/*line fold.go:239*/ t4_ := int64(e_.b_)
-						/*line fold.go:239*/ s_.a_ = t3_
-						/*line fold.go:239*/ s_.b_ = t4_
+						/*line fold.go:240*/ t4_ := int64(e_.b_)
+						/*line fold.go:240*/ s_.a_ = t3_
+						/*line fold.go:240*/ s_.b_ = t4_
 						if int64(len(parts_)) == int64(0) {
 							gpu_put___(c_, o_, gpu_of_____(r_, s_, int64(order_)))
 						} else {
 							t5_ := ((int64(2) * g1) * outputs_) + o_
-							/*line fold.go:243*/ t6_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
-							/*line fold.go:243*/ t7_ := s_.a_
-							/*line fold.go:243*/ t8_ := s_.b_
-							/*line fold.go:243*/ parts_[t5_] = t7_
-							/*line fold.go:243*/ parts_[t6_] = t8_
+							/*line fold.go:244*/ t6_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
+							/*line fold.go:244*/ t7_ := s_.a_
+							/*line fold.go:244*/ t8_ := s_.b_
+							/*line fold.go:244*/ parts_[t5_] = t7_
+							/*line fold.go:244*/ parts_[t6_] = t8_
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:5928
+//line kernels_tandem.go:5955
 	}
 	return nil
 }
@@ -5952,75 +5979,75 @@ func FinishFloat32Value32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		/*line fold.go:313*/ outputs_ := c_.Rows_ * c_.Cols_
+		/*line fold.go:314*/ outputs_ := c_.Rows_ * c_.Cols_
 		o_ := g0
-		/*line fold.go:314*/ for o_ < outputs_ {
+		/*line fold.go:315*/ for o_ < outputs_ {
 			for w := range n {
 				l0 := w % n0
-				/*line fold.go:315*/ first_ := min(l0, count_-int64(1))
+				/*line fold.go:316*/ first_ := min(l0, count_-int64(1))
 				s_all[w] = gpu_state{a_: parts_[((int64(2)*first_)*outputs_)+o_], b_: parts_[(((int64(2)*first_)+int64(1))*outputs_)+o_]}
 				if (l0 >= count_) && (kind_ == int64(2)) {
 					t_ := gpu_state{}
-					/*line fold.go:318*/ s_all[w] = t_
+					/*line fold.go:319*/ s_all[w] = t_
 				}
 				for p_ := l0 + n0; p_ < count_; p_ = p_ + n0 {
 					t2_ := gpu_state{a_: parts_[((int64(2)*p_)*outputs_)+o_], b_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
-					/*line fold.go:321*/ s_all[w] = gpu_merge(s_all[w], kind_, t2_)
+					/*line fold.go:322*/ s_all[w] = gpu_merge(s_all[w], kind_, t2_)
 				}
-				/*line fold.go:186*/ s2_all[w] = s_all[w]
+				/*line fold.go:187*/ s2_all[w] = s_all[w]
 			}
-			/*line fold.go:186*/ kind2_ := kind_
+			/*line fold.go:187*/ kind2_ := kind_
 			for w := range n {
-				/*line fold.go:323*/ t3_all[w] = gpu_state{}
+				/*line fold.go:324*/ t3_all[w] = gpu_state{}
 			}
 			for w := range n {
 				l0 := w % n0
 				as2_ := as_[:int64(256)]
 				bs2_ := bs_[:int64(256)]
 				l_ := l0
-				/*line fold.go:189*/ t4_ := l_
-				/*line fold.go:189*/ t5_ := l_
-				/*line fold.go:189*/ t6_ := s2_all[w].a_
-				/*line fold.go:189*/ t7_ := s2_all[w].b_
-				/*line fold.go:189*/ as2_[t4_] = t6_
-				/*line fold.go:189*/ bs2_[t5_] = t7_
+				/*line fold.go:190*/ t4_ := l_
+				/*line fold.go:190*/ t5_ := l_
+				/*line fold.go:190*/ t6_ := s2_all[w].a_
+				/*line fold.go:190*/ t7_ := s2_all[w].b_
+				/*line fold.go:190*/ as2_[t4_] = t6_
+				/*line fold.go:190*/ bs2_[t5_] = t7_
 			}
-			/*line fold.go:190*/ k_ := n0 / int64(2)
-			/*line fold.go:190*/ for k_ > int64(0) {
+			/*line fold.go:191*/ k_ := n0 / int64(2)
+			/*line fold.go:191*/ for k_ > int64(0) {
 				for w := range n {
 					l0 := w % n0
 					as2_ := as_[:int64(256)]
 					bs2_ := bs_[:int64(256)]
 					l_ := l0
-					/*line fold.go:192*/ if l_ < k_ {
+					/*line fold.go:193*/ if l_ < k_ {
 						t8_ := gpu_state{a_: as2_[l_+k_], b_: bs2_[l_+k_]}
-						/*line fold.go:193*/ s2_all[w] = gpu_merge(s2_all[w], kind2_, t8_)
+						/*line fold.go:194*/ s2_all[w] = gpu_merge(s2_all[w], kind2_, t8_)
 						t9_ := l_
-						/*line fold.go:194*/ t10_ := l_
-						/*line fold.go:194*/ t11_ := s2_all[w].a_
-						/*line fold.go:194*/ t12_ := s2_all[w].b_
-						/*line fold.go:194*/ as2_[t9_] = t11_
-						/*line fold.go:194*/ bs2_[t10_] = t12_
+						/*line fold.go:195*/ t10_ := l_
+						/*line fold.go:195*/ t11_ := s2_all[w].a_
+						/*line fold.go:195*/ t12_ := s2_all[w].b_
+						/*line fold.go:195*/ as2_[t9_] = t11_
+						/*line fold.go:195*/ bs2_[t10_] = t12_
 					}
 				}
-				/*line fold.go:190*/ k_ = k_ / int64(2)
+				/*line fold.go:191*/ k_ = k_ / int64(2)
 			}
 			for w := range n {
 				as2_ := as_[:int64(256)]
 				bs2_ := bs_[:int64(256)]
-				/*line fold.go:198*/ t13_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
-				/*line fold.go:198*/ t3_all[w] = t13_
+				/*line fold.go:199*/ t13_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
+				/*line fold.go:199*/ t3_all[w] = t13_
 			}
 			for w := range n {
 				l0 := w % n0
-				/*line fold.go:323*/ s_all[w] = t3_all[w]
+				/*line fold.go:324*/ s_all[w] = t3_all[w]
 				if l0 == int64(0) {
 					gpu_put(c_, o_, gpu_of(r_, s_all[w], order_))
 				}
 			}
-			/*line fold.go:314*/ o_ = o_ + int64(grid.Groups[0])
+			/*line fold.go:315*/ o_ = o_ + int64(grid.Groups[0])
 		}
-//line kernels_tandem.go:6024
+//line kernels_tandem.go:6051
 	}
 	return nil
 }
@@ -6048,75 +6075,75 @@ func FinishFloat64Value64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		/*line fold.go:313*/ outputs_ := c_.Rows_ * c_.Cols_
+		/*line fold.go:314*/ outputs_ := c_.Rows_ * c_.Cols_
 		o_ := g0
-		/*line fold.go:314*/ for o_ < outputs_ {
+		/*line fold.go:315*/ for o_ < outputs_ {
 			for w := range n {
 				l0 := w % n0
-				/*line fold.go:315*/ first_ := min(l0, count_-int64(1))
+				/*line fold.go:316*/ first_ := min(l0, count_-int64(1))
 				s_all[w] = gpu_state{a_: parts_[((int64(2)*first_)*outputs_)+o_], b_: parts_[(((int64(2)*first_)+int64(1))*outputs_)+o_]}
 				if (l0 >= count_) && (kind_ == int64(2)) {
 					t_ := gpu_state{}
-					/*line fold.go:318*/ s_all[w] = t_
+					/*line fold.go:319*/ s_all[w] = t_
 				}
 				for p_ := l0 + n0; p_ < count_; p_ = p_ + n0 {
 					t2_ := gpu_state{a_: parts_[((int64(2)*p_)*outputs_)+o_], b_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
-					/*line fold.go:321*/ s_all[w] = gpu_merge(s_all[w], kind_, t2_)
+					/*line fold.go:322*/ s_all[w] = gpu_merge(s_all[w], kind_, t2_)
 				}
-				/*line fold.go:186*/ s2_all[w] = s_all[w]
+				/*line fold.go:187*/ s2_all[w] = s_all[w]
 			}
-			/*line fold.go:186*/ kind2_ := kind_
+			/*line fold.go:187*/ kind2_ := kind_
 			for w := range n {
-				/*line fold.go:323*/ t3_all[w] = gpu_state{}
+				/*line fold.go:324*/ t3_all[w] = gpu_state{}
 			}
 			for w := range n {
 				l0 := w % n0
 				as2_ := as_[:int64(256)]
 				bs2_ := bs_[:int64(256)]
 				l_ := l0
-				/*line fold.go:189*/ t4_ := l_
-				/*line fold.go:189*/ t5_ := l_
-				/*line fold.go:189*/ t6_ := s2_all[w].a_
-				/*line fold.go:189*/ t7_ := s2_all[w].b_
-				/*line fold.go:189*/ as2_[t4_] = t6_
-				/*line fold.go:189*/ bs2_[t5_] = t7_
+				/*line fold.go:190*/ t4_ := l_
+				/*line fold.go:190*/ t5_ := l_
+				/*line fold.go:190*/ t6_ := s2_all[w].a_
+				/*line fold.go:190*/ t7_ := s2_all[w].b_
+				/*line fold.go:190*/ as2_[t4_] = t6_
+				/*line fold.go:190*/ bs2_[t5_] = t7_
 			}
-			/*line fold.go:190*/ k_ := n0 / int64(2)
-			/*line fold.go:190*/ for k_ > int64(0) {
+			/*line fold.go:191*/ k_ := n0 / int64(2)
+			/*line fold.go:191*/ for k_ > int64(0) {
 				for w := range n {
 					l0 := w % n0
 					as2_ := as_[:int64(256)]
 					bs2_ := bs_[:int64(256)]
 					l_ := l0
-					/*line fold.go:192*/ if l_ < k_ {
+					/*line fold.go:193*/ if l_ < k_ {
 						t8_ := gpu_state{a_: as2_[l_+k_], b_: bs2_[l_+k_]}
-						/*line fold.go:193*/ s2_all[w] = gpu_merge(s2_all[w], kind2_, t8_)
+						/*line fold.go:194*/ s2_all[w] = gpu_merge(s2_all[w], kind2_, t8_)
 						t9_ := l_
-						/*line fold.go:194*/ t10_ := l_
-						/*line fold.go:194*/ t11_ := s2_all[w].a_
-						/*line fold.go:194*/ t12_ := s2_all[w].b_
-						/*line fold.go:194*/ as2_[t9_] = t11_
-						/*line fold.go:194*/ bs2_[t10_] = t12_
+						/*line fold.go:195*/ t10_ := l_
+						/*line fold.go:195*/ t11_ := s2_all[w].a_
+						/*line fold.go:195*/ t12_ := s2_all[w].b_
+						/*line fold.go:195*/ as2_[t9_] = t11_
+						/*line fold.go:195*/ bs2_[t10_] = t12_
 					}
 				}
-				/*line fold.go:190*/ k_ = k_ / int64(2)
+				/*line fold.go:191*/ k_ = k_ / int64(2)
 			}
 			for w := range n {
 				as2_ := as_[:int64(256)]
 				bs2_ := bs_[:int64(256)]
-				/*line fold.go:198*/ t13_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
-				/*line fold.go:198*/ t3_all[w] = t13_
+				/*line fold.go:199*/ t13_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
+				/*line fold.go:199*/ t3_all[w] = t13_
 			}
 			for w := range n {
 				l0 := w % n0
-				/*line fold.go:323*/ s_all[w] = t3_all[w]
+				/*line fold.go:324*/ s_all[w] = t3_all[w]
 				if l0 == int64(0) {
 					gpu_put_(c_, o_, gpu_of_(r_, s_all[w], order_))
 				}
 			}
-			/*line fold.go:314*/ o_ = o_ + int64(grid.Groups[0])
+			/*line fold.go:315*/ o_ = o_ + int64(grid.Groups[0])
 		}
-//line kernels_tandem.go:6120
+//line kernels_tandem.go:6147
 	}
 	return nil
 }
@@ -6144,75 +6171,75 @@ func FinishInt32ValueIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		/*line fold.go:313*/ outputs_ := c_.Rows_ * c_.Cols_
+		/*line fold.go:314*/ outputs_ := c_.Rows_ * c_.Cols_
 		o_ := g0
-		/*line fold.go:314*/ for o_ < outputs_ {
+		/*line fold.go:315*/ for o_ < outputs_ {
 			for w := range n {
 				l0 := w % n0
-				/*line fold.go:315*/ first_ := min(l0, count_-int64(1))
+				/*line fold.go:316*/ first_ := min(l0, count_-int64(1))
 				s_all[w] = gpu_state{a_: parts_[((int64(2)*first_)*outputs_)+o_], b_: parts_[(((int64(2)*first_)+int64(1))*outputs_)+o_]}
 				if (l0 >= count_) && (kind_ == int64(2)) {
 					t_ := gpu_state{}
-					/*line fold.go:318*/ s_all[w] = t_
+					/*line fold.go:319*/ s_all[w] = t_
 				}
 				for p_ := l0 + n0; p_ < count_; p_ = p_ + n0 {
 					t2_ := gpu_state{a_: parts_[((int64(2)*p_)*outputs_)+o_], b_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
-					/*line fold.go:321*/ s_all[w] = gpu_merge(s_all[w], kind_, t2_)
+					/*line fold.go:322*/ s_all[w] = gpu_merge(s_all[w], kind_, t2_)
 				}
-				/*line fold.go:186*/ s2_all[w] = s_all[w]
+				/*line fold.go:187*/ s2_all[w] = s_all[w]
 			}
-			/*line fold.go:186*/ kind2_ := kind_
+			/*line fold.go:187*/ kind2_ := kind_
 			for w := range n {
-				/*line fold.go:323*/ t3_all[w] = gpu_state{}
+				/*line fold.go:324*/ t3_all[w] = gpu_state{}
 			}
 			for w := range n {
 				l0 := w % n0
 				as2_ := as_[:int64(256)]
 				bs2_ := bs_[:int64(256)]
 				l_ := l0
-				/*line fold.go:189*/ t4_ := l_
-				/*line fold.go:189*/ t5_ := l_
-				/*line fold.go:189*/ t6_ := s2_all[w].a_
-				/*line fold.go:189*/ t7_ := s2_all[w].b_
-				/*line fold.go:189*/ as2_[t4_] = t6_
-				/*line fold.go:189*/ bs2_[t5_] = t7_
+				/*line fold.go:190*/ t4_ := l_
+				/*line fold.go:190*/ t5_ := l_
+				/*line fold.go:190*/ t6_ := s2_all[w].a_
+				/*line fold.go:190*/ t7_ := s2_all[w].b_
+				/*line fold.go:190*/ as2_[t4_] = t6_
+				/*line fold.go:190*/ bs2_[t5_] = t7_
 			}
-			/*line fold.go:190*/ k_ := n0 / int64(2)
-			/*line fold.go:190*/ for k_ > int64(0) {
+			/*line fold.go:191*/ k_ := n0 / int64(2)
+			/*line fold.go:191*/ for k_ > int64(0) {
 				for w := range n {
 					l0 := w % n0
 					as2_ := as_[:int64(256)]
 					bs2_ := bs_[:int64(256)]
 					l_ := l0
-					/*line fold.go:192*/ if l_ < k_ {
+					/*line fold.go:193*/ if l_ < k_ {
 						t8_ := gpu_state{a_: as2_[l_+k_], b_: bs2_[l_+k_]}
-						/*line fold.go:193*/ s2_all[w] = gpu_merge(s2_all[w], kind2_, t8_)
+						/*line fold.go:194*/ s2_all[w] = gpu_merge(s2_all[w], kind2_, t8_)
 						t9_ := l_
-						/*line fold.go:194*/ t10_ := l_
-						/*line fold.go:194*/ t11_ := s2_all[w].a_
-						/*line fold.go:194*/ t12_ := s2_all[w].b_
-						/*line fold.go:194*/ as2_[t9_] = t11_
-						/*line fold.go:194*/ bs2_[t10_] = t12_
+						/*line fold.go:195*/ t10_ := l_
+						/*line fold.go:195*/ t11_ := s2_all[w].a_
+						/*line fold.go:195*/ t12_ := s2_all[w].b_
+						/*line fold.go:195*/ as2_[t9_] = t11_
+						/*line fold.go:195*/ bs2_[t10_] = t12_
 					}
 				}
-				/*line fold.go:190*/ k_ = k_ / int64(2)
+				/*line fold.go:191*/ k_ = k_ / int64(2)
 			}
 			for w := range n {
 				as2_ := as_[:int64(256)]
 				bs2_ := bs_[:int64(256)]
-				/*line fold.go:198*/ t13_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
-				/*line fold.go:198*/ t3_all[w] = t13_
+				/*line fold.go:199*/ t13_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
+				/*line fold.go:199*/ t3_all[w] = t13_
 			}
 			for w := range n {
 				l0 := w % n0
-				/*line fold.go:323*/ s_all[w] = t3_all[w]
+				/*line fold.go:324*/ s_all[w] = t3_all[w]
 				if l0 == int64(0) {
 					gpu_put__(c_, o_, gpu_of___(r_, s_all[w], order_))
 				}
 			}
-			/*line fold.go:314*/ o_ = o_ + int64(grid.Groups[0])
+			/*line fold.go:315*/ o_ = o_ + int64(grid.Groups[0])
 		}
-//line kernels_tandem.go:6216
+//line kernels_tandem.go:6243
 	}
 	return nil
 }
@@ -6240,75 +6267,75 @@ func FinishInt32IndexGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		/*line fold.go:313*/ outputs_ := c_.Rows_ * c_.Cols_
+		/*line fold.go:314*/ outputs_ := c_.Rows_ * c_.Cols_
 		o_ := g0
-		/*line fold.go:314*/ for o_ < outputs_ {
+		/*line fold.go:315*/ for o_ < outputs_ {
 			for w := range n {
 				l0 := w % n0
-				/*line fold.go:315*/ first_ := min(l0, count_-int64(1))
+				/*line fold.go:316*/ first_ := min(l0, count_-int64(1))
 				s_all[w] = gpu_state{a_: parts_[((int64(2)*first_)*outputs_)+o_], b_: parts_[(((int64(2)*first_)+int64(1))*outputs_)+o_]}
 				if (l0 >= count_) && (kind_ == int64(2)) {
 					t_ := gpu_state{}
-					/*line fold.go:318*/ s_all[w] = t_
+					/*line fold.go:319*/ s_all[w] = t_
 				}
 				for p_ := l0 + n0; p_ < count_; p_ = p_ + n0 {
 					t2_ := gpu_state{a_: parts_[((int64(2)*p_)*outputs_)+o_], b_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
-					/*line fold.go:321*/ s_all[w] = gpu_merge(s_all[w], kind_, t2_)
+					/*line fold.go:322*/ s_all[w] = gpu_merge(s_all[w], kind_, t2_)
 				}
-				/*line fold.go:186*/ s2_all[w] = s_all[w]
+				/*line fold.go:187*/ s2_all[w] = s_all[w]
 			}
-			/*line fold.go:186*/ kind2_ := kind_
+			/*line fold.go:187*/ kind2_ := kind_
 			for w := range n {
-				/*line fold.go:323*/ t3_all[w] = gpu_state{}
+				/*line fold.go:324*/ t3_all[w] = gpu_state{}
 			}
 			for w := range n {
 				l0 := w % n0
 				as2_ := as_[:int64(256)]
 				bs2_ := bs_[:int64(256)]
 				l_ := l0
-				/*line fold.go:189*/ t4_ := l_
-				/*line fold.go:189*/ t5_ := l_
-				/*line fold.go:189*/ t6_ := s2_all[w].a_
-				/*line fold.go:189*/ t7_ := s2_all[w].b_
-				/*line fold.go:189*/ as2_[t4_] = t6_
-				/*line fold.go:189*/ bs2_[t5_] = t7_
+				/*line fold.go:190*/ t4_ := l_
+				/*line fold.go:190*/ t5_ := l_
+				/*line fold.go:190*/ t6_ := s2_all[w].a_
+				/*line fold.go:190*/ t7_ := s2_all[w].b_
+				/*line fold.go:190*/ as2_[t4_] = t6_
+				/*line fold.go:190*/ bs2_[t5_] = t7_
 			}
-			/*line fold.go:190*/ k_ := n0 / int64(2)
-			/*line fold.go:190*/ for k_ > int64(0) {
+			/*line fold.go:191*/ k_ := n0 / int64(2)
+			/*line fold.go:191*/ for k_ > int64(0) {
 				for w := range n {
 					l0 := w % n0
 					as2_ := as_[:int64(256)]
 					bs2_ := bs_[:int64(256)]
 					l_ := l0
-					/*line fold.go:192*/ if l_ < k_ {
+					/*line fold.go:193*/ if l_ < k_ {
 						t8_ := gpu_state{a_: as2_[l_+k_], b_: bs2_[l_+k_]}
-						/*line fold.go:193*/ s2_all[w] = gpu_merge(s2_all[w], kind2_, t8_)
+						/*line fold.go:194*/ s2_all[w] = gpu_merge(s2_all[w], kind2_, t8_)
 						t9_ := l_
-						/*line fold.go:194*/ t10_ := l_
-						/*line fold.go:194*/ t11_ := s2_all[w].a_
-						/*line fold.go:194*/ t12_ := s2_all[w].b_
-						/*line fold.go:194*/ as2_[t9_] = t11_
-						/*line fold.go:194*/ bs2_[t10_] = t12_
+						/*line fold.go:195*/ t10_ := l_
+						/*line fold.go:195*/ t11_ := s2_all[w].a_
+						/*line fold.go:195*/ t12_ := s2_all[w].b_
+						/*line fold.go:195*/ as2_[t9_] = t11_
+						/*line fold.go:195*/ bs2_[t10_] = t12_
 					}
 				}
-				/*line fold.go:190*/ k_ = k_ / int64(2)
+				/*line fold.go:191*/ k_ = k_ / int64(2)
 			}
 			for w := range n {
 				as2_ := as_[:int64(256)]
 				bs2_ := bs_[:int64(256)]
-				/*line fold.go:198*/ t13_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
-				/*line fold.go:198*/ t3_all[w] = t13_
+				/*line fold.go:199*/ t13_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
+				/*line fold.go:199*/ t3_all[w] = t13_
 			}
 			for w := range n {
 				l0 := w % n0
-				/*line fold.go:323*/ s_all[w] = t3_all[w]
+				/*line fold.go:324*/ s_all[w] = t3_all[w]
 				if l0 == int64(0) {
 					gpu_put__(c_, o_, gpu_of__(r_, s_all[w], order_))
 				}
 			}
-			/*line fold.go:314*/ o_ = o_ + int64(grid.Groups[0])
+			/*line fold.go:315*/ o_ = o_ + int64(grid.Groups[0])
 		}
-//line kernels_tandem.go:6312
+//line kernels_tandem.go:6339
 	}
 	return nil
 }
@@ -6336,75 +6363,75 @@ func FinishInt32TotalGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		/*line fold.go:313*/ outputs_ := c_.Rows_ * c_.Cols_
+		/*line fold.go:314*/ outputs_ := c_.Rows_ * c_.Cols_
 		o_ := g0
-		/*line fold.go:314*/ for o_ < outputs_ {
+		/*line fold.go:315*/ for o_ < outputs_ {
 			for w := range n {
 				l0 := w % n0
-				/*line fold.go:315*/ first_ := min(l0, count_-int64(1))
+				/*line fold.go:316*/ first_ := min(l0, count_-int64(1))
 				s_all[w] = gpu_state{a_: parts_[((int64(2)*first_)*outputs_)+o_], b_: parts_[(((int64(2)*first_)+int64(1))*outputs_)+o_]}
 				if (l0 >= count_) && (kind_ == int64(2)) {
 					t_ := gpu_state{}
-					/*line fold.go:318*/ s_all[w] = t_
+					/*line fold.go:319*/ s_all[w] = t_
 				}
 				for p_ := l0 + n0; p_ < count_; p_ = p_ + n0 {
 					t2_ := gpu_state{a_: parts_[((int64(2)*p_)*outputs_)+o_], b_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
-					/*line fold.go:321*/ s_all[w] = gpu_merge(s_all[w], kind_, t2_)
+					/*line fold.go:322*/ s_all[w] = gpu_merge(s_all[w], kind_, t2_)
 				}
-				/*line fold.go:186*/ s2_all[w] = s_all[w]
+				/*line fold.go:187*/ s2_all[w] = s_all[w]
 			}
-			/*line fold.go:186*/ kind2_ := kind_
+			/*line fold.go:187*/ kind2_ := kind_
 			for w := range n {
-				/*line fold.go:323*/ t3_all[w] = gpu_state{}
+				/*line fold.go:324*/ t3_all[w] = gpu_state{}
 			}
 			for w := range n {
 				l0 := w % n0
 				as2_ := as_[:int64(256)]
 				bs2_ := bs_[:int64(256)]
 				l_ := l0
-				/*line fold.go:189*/ t4_ := l_
-				/*line fold.go:189*/ t5_ := l_
-				/*line fold.go:189*/ t6_ := s2_all[w].a_
-				/*line fold.go:189*/ t7_ := s2_all[w].b_
-				/*line fold.go:189*/ as2_[t4_] = t6_
-				/*line fold.go:189*/ bs2_[t5_] = t7_
+				/*line fold.go:190*/ t4_ := l_
+				/*line fold.go:190*/ t5_ := l_
+				/*line fold.go:190*/ t6_ := s2_all[w].a_
+				/*line fold.go:190*/ t7_ := s2_all[w].b_
+				/*line fold.go:190*/ as2_[t4_] = t6_
+				/*line fold.go:190*/ bs2_[t5_] = t7_
 			}
-			/*line fold.go:190*/ k_ := n0 / int64(2)
-			/*line fold.go:190*/ for k_ > int64(0) {
+			/*line fold.go:191*/ k_ := n0 / int64(2)
+			/*line fold.go:191*/ for k_ > int64(0) {
 				for w := range n {
 					l0 := w % n0
 					as2_ := as_[:int64(256)]
 					bs2_ := bs_[:int64(256)]
 					l_ := l0
-					/*line fold.go:192*/ if l_ < k_ {
+					/*line fold.go:193*/ if l_ < k_ {
 						t8_ := gpu_state{a_: as2_[l_+k_], b_: bs2_[l_+k_]}
-						/*line fold.go:193*/ s2_all[w] = gpu_merge(s2_all[w], kind2_, t8_)
+						/*line fold.go:194*/ s2_all[w] = gpu_merge(s2_all[w], kind2_, t8_)
 						t9_ := l_
-						/*line fold.go:194*/ t10_ := l_
-						/*line fold.go:194*/ t11_ := s2_all[w].a_
-						/*line fold.go:194*/ t12_ := s2_all[w].b_
-						/*line fold.go:194*/ as2_[t9_] = t11_
-						/*line fold.go:194*/ bs2_[t10_] = t12_
+						/*line fold.go:195*/ t10_ := l_
+						/*line fold.go:195*/ t11_ := s2_all[w].a_
+						/*line fold.go:195*/ t12_ := s2_all[w].b_
+						/*line fold.go:195*/ as2_[t9_] = t11_
+						/*line fold.go:195*/ bs2_[t10_] = t12_
 					}
 				}
-				/*line fold.go:190*/ k_ = k_ / int64(2)
+				/*line fold.go:191*/ k_ = k_ / int64(2)
 			}
 			for w := range n {
 				as2_ := as_[:int64(256)]
 				bs2_ := bs_[:int64(256)]
-				/*line fold.go:198*/ t13_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
-				/*line fold.go:198*/ t3_all[w] = t13_
+				/*line fold.go:199*/ t13_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
+				/*line fold.go:199*/ t3_all[w] = t13_
 			}
 			for w := range n {
 				l0 := w % n0
-				/*line fold.go:323*/ s_all[w] = t3_all[w]
+				/*line fold.go:324*/ s_all[w] = t3_all[w]
 				if l0 == int64(0) {
 					gpu_put__(c_, o_, gpu_of____(r_, s_all[w], order_))
 				}
 			}
-			/*line fold.go:314*/ o_ = o_ + int64(grid.Groups[0])
+			/*line fold.go:315*/ o_ = o_ + int64(grid.Groups[0])
 		}
-//line kernels_tandem.go:6408
+//line kernels_tandem.go:6435
 	}
 	return nil
 }
@@ -6432,75 +6459,75 @@ func FinishBoolTruthGo(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		/*line fold.go:313*/ outputs_ := c_.Rows_ * c_.Cols_
+		/*line fold.go:314*/ outputs_ := c_.Rows_ * c_.Cols_
 		o_ := g0
-		/*line fold.go:314*/ for o_ < outputs_ {
+		/*line fold.go:315*/ for o_ < outputs_ {
 			for w := range n {
 				l0 := w % n0
-				/*line fold.go:315*/ first_ := min(l0, count_-int64(1))
+				/*line fold.go:316*/ first_ := min(l0, count_-int64(1))
 				s_all[w] = gpu_state{a_: parts_[((int64(2)*first_)*outputs_)+o_], b_: parts_[(((int64(2)*first_)+int64(1))*outputs_)+o_]}
 				if (l0 >= count_) && (kind_ == int64(2)) {
 					t_ := gpu_state{}
-					/*line fold.go:318*/ s_all[w] = t_
+					/*line fold.go:319*/ s_all[w] = t_
 				}
 				for p_ := l0 + n0; p_ < count_; p_ = p_ + n0 {
 					t2_ := gpu_state{a_: parts_[((int64(2)*p_)*outputs_)+o_], b_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
-					/*line fold.go:321*/ s_all[w] = gpu_merge(s_all[w], kind_, t2_)
+					/*line fold.go:322*/ s_all[w] = gpu_merge(s_all[w], kind_, t2_)
 				}
-				/*line fold.go:186*/ s2_all[w] = s_all[w]
+				/*line fold.go:187*/ s2_all[w] = s_all[w]
 			}
-			/*line fold.go:186*/ kind2_ := kind_
+			/*line fold.go:187*/ kind2_ := kind_
 			for w := range n {
-				/*line fold.go:323*/ t3_all[w] = gpu_state{}
+				/*line fold.go:324*/ t3_all[w] = gpu_state{}
 			}
 			for w := range n {
 				l0 := w % n0
 				as2_ := as_[:int64(256)]
 				bs2_ := bs_[:int64(256)]
 				l_ := l0
-				/*line fold.go:189*/ t4_ := l_
-				/*line fold.go:189*/ t5_ := l_
-				/*line fold.go:189*/ t6_ := s2_all[w].a_
-				/*line fold.go:189*/ t7_ := s2_all[w].b_
-				/*line fold.go:189*/ as2_[t4_] = t6_
-				/*line fold.go:189*/ bs2_[t5_] = t7_
+				/*line fold.go:190*/ t4_ := l_
+				/*line fold.go:190*/ t5_ := l_
+				/*line fold.go:190*/ t6_ := s2_all[w].a_
+				/*line fold.go:190*/ t7_ := s2_all[w].b_
+				/*line fold.go:190*/ as2_[t4_] = t6_
+				/*line fold.go:190*/ bs2_[t5_] = t7_
 			}
-			/*line fold.go:190*/ k_ := n0 / int64(2)
-			/*line fold.go:190*/ for k_ > int64(0) {
+			/*line fold.go:191*/ k_ := n0 / int64(2)
+			/*line fold.go:191*/ for k_ > int64(0) {
 				for w := range n {
 					l0 := w % n0
 					as2_ := as_[:int64(256)]
 					bs2_ := bs_[:int64(256)]
 					l_ := l0
-					/*line fold.go:192*/ if l_ < k_ {
+					/*line fold.go:193*/ if l_ < k_ {
 						t8_ := gpu_state{a_: as2_[l_+k_], b_: bs2_[l_+k_]}
-						/*line fold.go:193*/ s2_all[w] = gpu_merge(s2_all[w], kind2_, t8_)
+						/*line fold.go:194*/ s2_all[w] = gpu_merge(s2_all[w], kind2_, t8_)
 						t9_ := l_
-						/*line fold.go:194*/ t10_ := l_
-						/*line fold.go:194*/ t11_ := s2_all[w].a_
-						/*line fold.go:194*/ t12_ := s2_all[w].b_
-						/*line fold.go:194*/ as2_[t9_] = t11_
-						/*line fold.go:194*/ bs2_[t10_] = t12_
+						/*line fold.go:195*/ t10_ := l_
+						/*line fold.go:195*/ t11_ := s2_all[w].a_
+						/*line fold.go:195*/ t12_ := s2_all[w].b_
+						/*line fold.go:195*/ as2_[t9_] = t11_
+						/*line fold.go:195*/ bs2_[t10_] = t12_
 					}
 				}
-				/*line fold.go:190*/ k_ = k_ / int64(2)
+				/*line fold.go:191*/ k_ = k_ / int64(2)
 			}
 			for w := range n {
 				as2_ := as_[:int64(256)]
 				bs2_ := bs_[:int64(256)]
-				/*line fold.go:198*/ t13_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
-				/*line fold.go:198*/ t3_all[w] = t13_
+				/*line fold.go:199*/ t13_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
+				/*line fold.go:199*/ t3_all[w] = t13_
 			}
 			for w := range n {
 				l0 := w % n0
-				/*line fold.go:323*/ s_all[w] = t3_all[w]
+				/*line fold.go:324*/ s_all[w] = t3_all[w]
 				if l0 == int64(0) {
 					gpu_put___(c_, o_, gpu_of_____(r_, s_all[w], order_))
 				}
 			}
-			/*line fold.go:314*/ o_ = o_ + int64(grid.Groups[0])
+			/*line fold.go:315*/ o_ = o_ + int64(grid.Groups[0])
 		}
-//line kernels_tandem.go:6504
+//line kernels_tandem.go:6531
 	}
 	return nil
 }
@@ -6686,7 +6713,7 @@ func RoundFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 			}
 			/*line merge.go:12*/ o_ = o_ + int64(grid.Groups[0])
 		}
-//line kernels_tandem.go:6690
+//line kernels_tandem.go:6717
 	}
 	return nil
 }
@@ -6872,7 +6899,7 @@ func RoundFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 			}
 			/*line merge.go:12*/ o_ = o_ + int64(grid.Groups[0])
 		}
-//line kernels_tandem.go:6876
+//line kernels_tandem.go:6903
 	}
 	return nil
 }
@@ -6917,7 +6944,7 @@ func GatherGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:6921
+//line kernels_tandem.go:6948
 	}
 	return nil
 }
@@ -6971,7 +6998,7 @@ func GatherFoldedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:6975
+//line kernels_tandem.go:7002
 	}
 	return nil
 }
@@ -7018,7 +7045,7 @@ func TotalsFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:7022
+//line kernels_tandem.go:7049
 	}
 	return nil
 }
@@ -7066,7 +7093,7 @@ func TotalsFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:7070
+//line kernels_tandem.go:7097
 	}
 	return nil
 }
@@ -7120,7 +7147,7 @@ func TotalsInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:7124
+//line kernels_tandem.go:7151
 	}
 	return nil
 }
@@ -7182,7 +7209,7 @@ func OffsetsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			}
 			/*line prefix.go:123*/ o_ = o_ + int64(grid.Groups[0])
 		}
-//line kernels_tandem.go:7186
+//line kernels_tandem.go:7213
 	}
 	return nil
 }
@@ -7264,7 +7291,7 @@ func PrefixFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:7268
+//line kernels_tandem.go:7295
 	}
 	return nil
 }
@@ -7347,7 +7374,7 @@ func PrefixFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:7351
+//line kernels_tandem.go:7378
 	}
 	return nil
 }
@@ -7403,7 +7430,7 @@ func PrefixInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:7407
+//line kernels_tandem.go:7434
 	}
 	return nil
 }
@@ -7472,7 +7499,7 @@ func ScatterFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:7476
+//line kernels_tandem.go:7503
 	}
 	return nil
 }
@@ -7541,7 +7568,7 @@ func ScatterFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:7545
+//line kernels_tandem.go:7572
 	}
 	return nil
 }
@@ -7610,7 +7637,7 @@ func ScatterInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:7614
+//line kernels_tandem.go:7641
 	}
 	return nil
 }
@@ -7639,7 +7666,7 @@ func gpu_guessLanes(f_ gpu_single, p_ gpu_plain, b_ gpu_block, g_ gpu_guess, i_ 
 		/*line along.go:318*/ j_ = t12_
 	}
 	/*line along.go:322*/ return g_
-//line kernels_tandem.go:7643
+//line kernels_tandem.go:7670
 }
 
 func gpu_elementsAt(p_ gpu_plain, b_ gpu_block, i_ int64, j_ int64) (float32, float32) {
@@ -7649,7 +7676,7 @@ func gpu_elementsAt(p_ gpu_plain, b_ gpu_block, i_ int64, j_ int64) (float32, fl
 	/*line along.go:171*/ x_ = t_
 	/*line along.go:171*/ y_ = float32(0)
 	/*line along.go:175*/ return x_, y_
-//line kernels_tandem.go:7653
+//line kernels_tandem.go:7680
 }
 
 func gpu_plus(f_ gpu_single, p_ gpu_plain, g_ gpu_guess, x_ float32, y_ float32, shift_ float32, mask_ int64, quick_ bool) gpu_guess {
@@ -7662,7 +7689,7 @@ func gpu_plus(f_ gpu_single, p_ gpu_plain, g_ gpu_guess, x_ float32, y_ float32,
 	sum_, err_ := gpu_twoSum(g_.sum_, t3_)
 	/*line guess.go:43*/ t7_ := gpu_guess{sum_: sum_, rest_: float64(0), off_: g_.off_ + math.Abs(err_)}
 	/*line guess.go:43*/ return t7_
-//line kernels_tandem.go:7666
+//line kernels_tandem.go:7693
 }
 
 func gpu_sure(f_ gpu_single, g_ gpu_guess, q_ gpu_quotient, quick_ bool, n_ int64) (float32, bool) {
@@ -7690,7 +7717,7 @@ func gpu_sure(f_ gpu_single, g_ gpu_guess, q_ gpu_quotient, quick_ bool, n_ int6
 	/*line guess.go:109*/ a_ := float32((g_.sum_ + (g_.rest_ - g_.off_)))
 	/*line guess.go:109*/ b_ := float32((g_.sum_ + (g_.rest_ + g_.off_)))
 	return a_, (ok_ && (a_ == b_)) && ((a_ != float32(0)) || (g_.off_ == float64(0)))
-//line kernels_tandem.go:7694
+//line kernels_tandem.go:7721
 }
 
 func gpu_extractFrom(f_ gpu_single, p_ gpu_plain, b_ gpu_block, l_ int64, n_ int64, top_ int64, alone_ bool) gpu_extraction {
@@ -7724,7 +7751,7 @@ func gpu_extractFrom(f_ gpu_single, p_ gpu_plain, b_ gpu_block, l_ int64, n_ int
 	}
 	/*line along.go:204*/ e_.w_ = gpu_windowOf(f_, p_, e_)
 	return e_
-//line kernels_tandem.go:7728
+//line kernels_tandem.go:7755
 }
 
 func gpu_fits(f_ gpu_single, p_ gpu_plain, w_ gpu_window, top_ int64, alone_ bool) bool {
@@ -7738,33 +7765,33 @@ func gpu_fits(f_ gpu_single, p_ gpu_plain, w_ gpu_window, top_ int64, alone_ boo
 	/*line block.go:93*/ lo_ = max(lo_, int64(1))
 //line block.go:95
 	return (w_.hi_ == uint32(0)) || (((int64((w_.hi_ >> (20))) <= top_) && (lo_ >= least_)) && ((top_ - lo_) <= (span_ - tail_)))
-//line kernels_tandem.go:7742
+//line kernels_tandem.go:7769
 }
 
 func gpu_plus_(e_ gpu_extracted, g_ gpu_extracted) gpu_extracted {
 //line block.go:30
 	t_ := gpu_extracted{a_: e_.a_ + g_.a_, b_: e_.b_ + g_.b_, c_: e_.c_ + g_.c_, d_: e_.d_ + g_.d_}
 	/*line block.go:30*/ return t_
-//line kernels_tandem.go:7749
+//line kernels_tandem.go:7776
 }
 
 func gpu_counted(e_ gpu_extraction, top_ int64) gpu_extracted {
 	/*line block.go:192*/ a_, b_, c_, d_ := gpu_magicFor(top_)
 	t5_ := gpu_extracted{a_: gpu_unitsAbove(e_.a_, a_), b_: gpu_unitsAbove(e_.b_, b_), c_: gpu_unitsAbove(e_.c_, c_), d_: gpu_unitsAbove(e_.d_, d_)}
 	/*line block.go:193*/ return t5_
-//line kernels_tandem.go:7756
+//line kernels_tandem.go:7783
 }
 
 func gpu_nowhere() gpu_window {
 	/*line block.go:39*/ t_ := gpu_window{lo_: uint32(4294967295)}
 	/*line block.go:39*/ return t_
-//line kernels_tandem.go:7762
+//line kernels_tandem.go:7789
 }
 
 func gpu_and(w_ gpu_window, v_ gpu_window) gpu_window {
 	/*line block.go:42*/ t_ := gpu_window{hi_: max(w_.hi_, v_.hi_), lo_: min(w_.lo_, v_.lo_)}
 	/*line block.go:42*/ return t_
-//line kernels_tandem.go:7768
+//line kernels_tandem.go:7795
 }
 
 func gpu_nextTop(f_ gpu_single, p_ gpu_plain, w_ gpu_window, top_ int64) int64 {
@@ -7772,14 +7799,14 @@ func gpu_nextTop(f_ gpu_single, p_ gpu_plain, w_ gpu_window, top_ int64) int64 {
 		return top_
 	}
 	return gpu_topOf(f_, p_, w_)
-//line kernels_tandem.go:7776
+//line kernels_tandem.go:7803
 }
 
 func gpu_addTo(f_ gpu_single, p_ gpu_plain, words_ []int64, e_ gpu_extracted, top_ int64) {
 	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-384)
 	gpu_addInt(words_, at_+int64(46), e_.a_)
 	gpu_addInt(words_, at_, e_.b_)
-//line kernels_tandem.go:7783
+//line kernels_tandem.go:7810
 }
 
 func gpu_topOf(f_ gpu_single, p_ gpu_plain, w_ gpu_window) int64 {
@@ -7794,7 +7821,7 @@ func gpu_topOf(f_ gpu_single, p_ gpu_plain, w_ gpu_window) int64 {
 		}
 	}
 	/*line block.go:116*/ return top_
-//line kernels_tandem.go:7798
+//line kernels_tandem.go:7825
 }
 
 func gpu_extractFitting(f_ gpu_single, p_ gpu_plain, b_ gpu_block, l_ int64, n_ int64, top_ int64) (gpu_extraction, int64) {
@@ -7812,7 +7839,7 @@ func gpu_extractFitting(f_ gpu_single, p_ gpu_plain, b_ gpu_block, l_ int64, n_ 
 		}
 	}
 	return e_, rest_
-//line kernels_tandem.go:7816
+//line kernels_tandem.go:7843
 }
 
 func gpu_used(top_ int64) int64 {
@@ -7820,7 +7847,7 @@ func gpu_used(top_ int64) int64 {
 		return int64(1026)
 	}
 	return top_
-//line kernels_tandem.go:7824
+//line kernels_tandem.go:7851
 }
 
 func gpu_addRest(f_ gpu_single, p_ gpu_plain, b_ gpu_block, l_ int64, n_ int64, top_ int64, words_ []int64) {
@@ -7833,7 +7860,7 @@ func gpu_addRest(f_ gpu_single, p_ gpu_plain, b_ gpu_block, l_ int64, n_ int64, 
 			}
 		}
 	}
-//line kernels_tandem.go:7837
+//line kernels_tandem.go:7864
 }
 
 func gpu_leave(f_ gpu_single, p_ gpu_plain, words_ []int64, at_ int64, e_ gpu_extracted, top_ int64) {
@@ -7848,7 +7875,7 @@ func gpu_leave(f_ gpu_single, p_ gpu_plain, words_ []int64, at_ int64, e_ gpu_ex
 	/*line block.go:213*/ words_[t3_] = int64(0)
 	/*line block.go:213*/ words_[t4_] = int64(0)
 	/*line block.go:217*/ words_[at_+int64(24)] = top_ << (3)
-//line kernels_tandem.go:7852
+//line kernels_tandem.go:7879
 }
 
 func gpu_rounded(f_ gpu_single, v_ gpu_Value, special_ int64, q_ gpu_quotient) float32 {
@@ -7866,19 +7893,19 @@ func gpu_rounded(f_ gpu_single, v_ gpu_Value, special_ int64, q_ gpu_quotient) f
 		}
 	}
 	/*line format.go:117*/ return gpu_round(f_, v_)
-//line kernels_tandem.go:7870
+//line kernels_tandem.go:7897
 }
 
 func gpu_valueOf(f_ gpu_single, p_ gpu_plain, e_ gpu_extracted, top_ int64) gpu_Value {
 	/*line block.go:227*/ s_ := gpu_joined(e_.a_, e_.b_)
 	/*line block.go:229*/ return gpu_value(s_, gpu_unit(top_))
-//line kernels_tandem.go:7876
+//line kernels_tandem.go:7903
 }
 
 func gpu_ofWords(f_ gpu_single, sum_ []int64, q_ gpu_quotient) float32 {
 	/*line format.go:145*/ t_ := gpu_Top(sum_, gpu_wordsOf(f_), int64(-384))
 	/*line format.go:145*/ return gpu_rounded(f_, t_, sum_[24], q_)
-//line kernels_tandem.go:7882
+//line kernels_tandem.go:7909
 }
 
 func gpu_Carry(w_ []int64, at_ gpu_Place) {
@@ -7889,13 +7916,13 @@ func gpu_Carry(w_ []int64, at_ gpu_Place) {
 		w_[at_.At_+(k_*at_.Step_)] = v_ & int64(4294967295)
 	}
 	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
-//line kernels_tandem.go:7893
+//line kernels_tandem.go:7920
 }
 
 func gpu_wordsOf(f_ gpu_single) gpu_Place {
 	/*line format.go:140*/ t_ := gpu_Place{Step_: int64(1), N_: int64(24)}
 	/*line format.go:140*/ return t_
-//line kernels_tandem.go:7899
+//line kernels_tandem.go:7926
 }
 
 func gpu_extractFrom_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, l_ int64, n_ int64, top_ int64, alone_ bool) gpu_extraction {
@@ -7920,7 +7947,7 @@ func gpu_extractFrom_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, l_ int64, n_ i
 	}
 	/*line along.go:204*/ e_.w_ = gpu_windowOf_(f_, p_, e_)
 	return e_
-//line kernels_tandem.go:7924
+//line kernels_tandem.go:7951
 }
 
 func gpu_fits_(f_ gpu_double, p_ gpu_plain, w_ gpu_window, top_ int64, alone_ bool) bool {
@@ -7934,7 +7961,7 @@ func gpu_fits_(f_ gpu_double, p_ gpu_plain, w_ gpu_window, top_ int64, alone_ bo
 	/*line block.go:93*/ lo_ = max(lo_, int64(1))
 //line block.go:95
 	return (w_.hi_ == uint32(0)) || (((int64((w_.hi_ >> (20))) <= top_) && (lo_ >= least_)) && ((top_ - lo_) <= (span_ - tail_)))
-//line kernels_tandem.go:7938
+//line kernels_tandem.go:7965
 }
 
 func gpu_nextTop_(f_ gpu_double, p_ gpu_plain, w_ gpu_window, top_ int64) int64 {
@@ -7942,14 +7969,14 @@ func gpu_nextTop_(f_ gpu_double, p_ gpu_plain, w_ gpu_window, top_ int64) int64 
 		return top_
 	}
 	return gpu_topOf_(f_, p_, w_)
-//line kernels_tandem.go:7946
+//line kernels_tandem.go:7973
 }
 
 func gpu_addTo_(f_ gpu_double, p_ gpu_plain, words_ []int64, e_ gpu_extracted, top_ int64) {
 	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-2176)
 	gpu_addInt(words_, at_+int64(46), e_.a_)
 	gpu_addInt(words_, at_, e_.b_)
-//line kernels_tandem.go:7953
+//line kernels_tandem.go:7980
 }
 
 func gpu_topOf_(f_ gpu_double, p_ gpu_plain, w_ gpu_window) int64 {
@@ -7963,7 +7990,7 @@ func gpu_topOf_(f_ gpu_double, p_ gpu_plain, w_ gpu_window) int64 {
 		}
 	}
 	/*line block.go:116*/ return top_
-//line kernels_tandem.go:7967
+//line kernels_tandem.go:7994
 }
 
 func gpu_extractFitting_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, l_ int64, n_ int64, top_ int64) (gpu_extraction, int64) {
@@ -7981,7 +8008,7 @@ func gpu_extractFitting_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, l_ int64, n
 		}
 	}
 	return e_, rest_
-//line kernels_tandem.go:7985
+//line kernels_tandem.go:8012
 }
 
 func gpu_addRest_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, l_ int64, n_ int64, top_ int64, words_ []int64) {
@@ -7994,7 +8021,7 @@ func gpu_addRest_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, l_ int64, n_ int64
 			}
 		}
 	}
-//line kernels_tandem.go:7998
+//line kernels_tandem.go:8025
 }
 
 func gpu_leave_(f_ gpu_double, p_ gpu_plain, words_ []int64, at_ int64, e_ gpu_extracted, top_ int64) {
@@ -8009,7 +8036,7 @@ func gpu_leave_(f_ gpu_double, p_ gpu_plain, words_ []int64, at_ int64, e_ gpu_e
 	/*line block.go:213*/ words_[t3_] = int64(0)
 	/*line block.go:213*/ words_[t4_] = int64(0)
 	/*line block.go:217*/ words_[at_+int64(136)] = top_ << (3)
-//line kernels_tandem.go:8013
+//line kernels_tandem.go:8040
 }
 
 func gpu_rounded_(f_ gpu_double, v_ gpu_Value, special_ int64, q_ gpu_quotient) float64 {
@@ -8027,25 +8054,25 @@ func gpu_rounded_(f_ gpu_double, v_ gpu_Value, special_ int64, q_ gpu_quotient) 
 		}
 	}
 	/*line format.go:117*/ return gpu_round_(f_, v_)
-//line kernels_tandem.go:8031
+//line kernels_tandem.go:8058
 }
 
 func gpu_valueOf_(f_ gpu_double, p_ gpu_plain, e_ gpu_extracted, top_ int64) gpu_Value {
 	/*line block.go:227*/ s_ := gpu_joined(e_.a_, e_.b_)
 	/*line block.go:229*/ return gpu_value(s_, gpu_unit(top_))
-//line kernels_tandem.go:8037
+//line kernels_tandem.go:8064
 }
 
 func gpu_ofWords_(f_ gpu_double, sum_ []int64, q_ gpu_quotient) float64 {
 	/*line format.go:145*/ t_ := gpu_Top(sum_, gpu_wordsOf_(f_), int64(-2176))
 	/*line format.go:145*/ return gpu_rounded_(f_, t_, sum_[136], q_)
-//line kernels_tandem.go:8043
+//line kernels_tandem.go:8070
 }
 
 func gpu_wordsOf_(f_ gpu_double) gpu_Place {
 	/*line format.go:140*/ t_ := gpu_Place{Step_: int64(1), N_: int64(136)}
 	/*line format.go:140*/ return t_
-//line kernels_tandem.go:8049
+//line kernels_tandem.go:8076
 }
 
 func gpu_guessLanes_(f_ gpu_single, p_ gpu_product, b_ gpu_block, g_ gpu_guess, i_ int64, j_ int64, di_ int64, dj_ int64) gpu_guess {
@@ -8072,7 +8099,7 @@ func gpu_guessLanes_(f_ gpu_single, p_ gpu_product, b_ gpu_block, g_ gpu_guess, 
 		/*line along.go:318*/ j_ = t12_
 	}
 	/*line along.go:322*/ return g_
-//line kernels_tandem.go:8076
+//line kernels_tandem.go:8103
 }
 
 func gpu_elementsAt_(p_ gpu_product, b_ gpu_block, i_ int64, j_ int64) (float32, float32) {
@@ -8083,7 +8110,7 @@ func gpu_elementsAt_(p_ gpu_product, b_ gpu_block, i_ int64, j_ int64) (float32,
 	/*line along.go:171*/ y_ = float32(0)
 	/*line along.go:173*/ y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
 	/*line along.go:175*/ return x_, y_
-//line kernels_tandem.go:8087
+//line kernels_tandem.go:8114
 }
 
 func gpu_plus__(f_ gpu_single, p_ gpu_product, g_ gpu_guess, x_ float32, y_ float32, shift_ float32, mask_ int64, quick_ bool) gpu_guess {
@@ -8097,7 +8124,7 @@ func gpu_plus__(f_ gpu_single, p_ gpu_product, g_ gpu_guess, x_ float32, y_ floa
 	sum_, err_ := gpu_twoSum(g_.sum_, t3_)
 	/*line guess.go:43*/ t7_ := gpu_guess{sum_: sum_, rest_: float64(0), off_: g_.off_ + math.Abs(err_)}
 	/*line guess.go:43*/ return t7_
-//line kernels_tandem.go:8101
+//line kernels_tandem.go:8128
 }
 
 func gpu_extractFrom__(f_ gpu_single, p_ gpu_product, b_ gpu_block, l_ int64, n_ int64, top_ int64, alone_ bool) gpu_extraction {
@@ -8122,7 +8149,7 @@ func gpu_extractFrom__(f_ gpu_single, p_ gpu_product, b_ gpu_block, l_ int64, n_
 	}
 	/*line along.go:204*/ e_.w_ = gpu_windowOf__(f_, p_, e_)
 	return e_
-//line kernels_tandem.go:8126
+//line kernels_tandem.go:8153
 }
 
 func gpu_fits__(f_ gpu_single, p_ gpu_product, w_ gpu_window, top_ int64, alone_ bool) bool {
@@ -8137,7 +8164,7 @@ func gpu_fits__(f_ gpu_single, p_ gpu_product, w_ gpu_window, top_ int64, alone_
 	/*line block.go:93*/ lo_ = max(lo_, int64(1))
 //line block.go:95
 	return (w_.hi_ == uint32(0)) || (((int64((w_.hi_ >> (20))) <= top_) && (lo_ >= least_)) && ((top_ - lo_) <= (span_ - tail_)))
-//line kernels_tandem.go:8141
+//line kernels_tandem.go:8168
 }
 
 func gpu_nextTop__(f_ gpu_single, p_ gpu_product, w_ gpu_window, top_ int64) int64 {
@@ -8145,14 +8172,14 @@ func gpu_nextTop__(f_ gpu_single, p_ gpu_product, w_ gpu_window, top_ int64) int
 		return top_
 	}
 	return gpu_topOf__(f_, p_, w_)
-//line kernels_tandem.go:8149
+//line kernels_tandem.go:8176
 }
 
 func gpu_addTo__(f_ gpu_single, p_ gpu_product, words_ []int64, e_ gpu_extracted, top_ int64) {
 	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-384)
 	gpu_addInt(words_, at_+int64(46), e_.a_)
 	gpu_addInt(words_, at_, e_.b_)
-//line kernels_tandem.go:8156
+//line kernels_tandem.go:8183
 }
 
 func gpu_topOf__(f_ gpu_single, p_ gpu_product, w_ gpu_window) int64 {
@@ -8167,7 +8194,7 @@ func gpu_topOf__(f_ gpu_single, p_ gpu_product, w_ gpu_window) int64 {
 		}
 	}
 	/*line block.go:116*/ return top_
-//line kernels_tandem.go:8171
+//line kernels_tandem.go:8198
 }
 
 func gpu_extractFitting__(f_ gpu_single, p_ gpu_product, b_ gpu_block, l_ int64, n_ int64, top_ int64) (gpu_extraction, int64) {
@@ -8185,7 +8212,7 @@ func gpu_extractFitting__(f_ gpu_single, p_ gpu_product, b_ gpu_block, l_ int64,
 		}
 	}
 	return e_, rest_
-//line kernels_tandem.go:8189
+//line kernels_tandem.go:8216
 }
 
 func gpu_addRest__(f_ gpu_single, p_ gpu_product, b_ gpu_block, l_ int64, n_ int64, top_ int64, words_ []int64) {
@@ -8198,7 +8225,7 @@ func gpu_addRest__(f_ gpu_single, p_ gpu_product, b_ gpu_block, l_ int64, n_ int
 			}
 		}
 	}
-//line kernels_tandem.go:8202
+//line kernels_tandem.go:8229
 }
 
 func gpu_leave__(f_ gpu_single, p_ gpu_product, words_ []int64, at_ int64, e_ gpu_extracted, top_ int64) {
@@ -8213,13 +8240,13 @@ func gpu_leave__(f_ gpu_single, p_ gpu_product, words_ []int64, at_ int64, e_ gp
 	/*line block.go:213*/ words_[t3_] = int64(0)
 	/*line block.go:213*/ words_[t4_] = int64(0)
 	/*line block.go:217*/ words_[at_+int64(24)] = top_ << (3)
-//line kernels_tandem.go:8217
+//line kernels_tandem.go:8244
 }
 
 func gpu_valueOf__(f_ gpu_single, p_ gpu_product, e_ gpu_extracted, top_ int64) gpu_Value {
 	/*line block.go:227*/ s_ := gpu_joined(e_.a_, e_.b_)
 	/*line block.go:229*/ return gpu_value(s_, gpu_unit(top_))
-//line kernels_tandem.go:8223
+//line kernels_tandem.go:8250
 }
 
 func gpu_extractFrom___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, l_ int64, n_ int64, top_ int64, alone_ bool) gpu_extraction {
@@ -8244,7 +8271,7 @@ func gpu_extractFrom___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, l_ int64, 
 	}
 	/*line along.go:204*/ e_.w_ = gpu_windowOf___(f_, p_, e_)
 	return e_
-//line kernels_tandem.go:8248
+//line kernels_tandem.go:8275
 }
 
 func gpu_fits___(f_ gpu_double, p_ gpu_product, w_ gpu_window, top_ int64, alone_ bool) bool {
@@ -8258,7 +8285,7 @@ func gpu_fits___(f_ gpu_double, p_ gpu_product, w_ gpu_window, top_ int64, alone
 	/*line block.go:91*/ lo_ := int64((w_.lo_ >> (20)))
 //line block.go:95
 	return (w_.hi_ == uint32(0)) || (((int64((w_.hi_ >> (20))) <= top_) && (lo_ >= least_)) && ((top_ - lo_) <= (span_ - tail_)))
-//line kernels_tandem.go:8262
+//line kernels_tandem.go:8289
 }
 
 func gpu_nextTop___(f_ gpu_double, p_ gpu_product, w_ gpu_window, top_ int64) int64 {
@@ -8266,7 +8293,7 @@ func gpu_nextTop___(f_ gpu_double, p_ gpu_product, w_ gpu_window, top_ int64) in
 		return top_
 	}
 	return gpu_topOf___(f_, p_, w_)
-//line kernels_tandem.go:8270
+//line kernels_tandem.go:8297
 }
 
 func gpu_addTo___(f_ gpu_double, p_ gpu_product, words_ []int64, e_ gpu_extracted, top_ int64) {
@@ -8275,7 +8302,7 @@ func gpu_addTo___(f_ gpu_double, p_ gpu_product, words_ []int64, e_ gpu_extracte
 	gpu_addInt(words_, at_, e_.b_)
 	/*line block.go:205*/ gpu_addInt(words_, (at_+int64(46))-int64(54), e_.c_)
 	gpu_addInt(words_, at_-int64(54), e_.d_)
-//line kernels_tandem.go:8279
+//line kernels_tandem.go:8306
 }
 
 func gpu_topOf___(f_ gpu_double, p_ gpu_product, w_ gpu_window) int64 {
@@ -8290,7 +8317,7 @@ func gpu_topOf___(f_ gpu_double, p_ gpu_product, w_ gpu_window) int64 {
 		}
 	}
 	/*line block.go:116*/ return top_
-//line kernels_tandem.go:8294
+//line kernels_tandem.go:8321
 }
 
 func gpu_extractFitting___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, l_ int64, n_ int64, top_ int64) (gpu_extraction, int64) {
@@ -8308,7 +8335,7 @@ func gpu_extractFitting___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, l_ int6
 		}
 	}
 	return e_, rest_
-//line kernels_tandem.go:8312
+//line kernels_tandem.go:8339
 }
 
 func gpu_addRest___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, l_ int64, n_ int64, top_ int64, words_ []int64) {
@@ -8321,7 +8348,7 @@ func gpu_addRest___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, l_ int64, n_ i
 			}
 		}
 	}
-//line kernels_tandem.go:8325
+//line kernels_tandem.go:8352
 }
 
 func gpu_leave___(f_ gpu_double, p_ gpu_product, words_ []int64, at_ int64, e_ gpu_extracted, top_ int64) {
@@ -8342,13 +8369,13 @@ func gpu_leave___(f_ gpu_double, p_ gpu_product, words_ []int64, at_ int64, e_ g
 	/*line block.go:215*/ words_[t7_] = t9_
 	/*line block.go:215*/ words_[t8_] = t10_
 	/*line block.go:217*/ words_[at_+int64(136)] = top_ << (3)
-//line kernels_tandem.go:8346
+//line kernels_tandem.go:8373
 }
 
 func gpu_valueOf___(f_ gpu_double, p_ gpu_product, e_ gpu_extracted, top_ int64) gpu_Value {
 	/*line block.go:227*/ s_ := gpu_joined(e_.a_, e_.b_)
 	/*line block.go:231*/ return gpu_valueWith(s_, int64(54), gpu_joined(e_.c_, e_.d_), gpu_unit(top_)-int64(54))
-//line kernels_tandem.go:8352
+//line kernels_tandem.go:8379
 }
 
 func gpu_guessLine(f_ gpu_single, p_ gpu_plain, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, n_ int64, down_ bool, shift_ float32, mask_ int64, quick_ bool) gpu_guess {
@@ -8376,16 +8403,16 @@ func gpu_guessLine(f_ gpu_single, p_ gpu_plain, x_ gpu_Matrix, y_ gpu_Matrix, o_
 		g_ = gpu_plus(f_, p_, g_, z4_, w4_, shift_, mask_, quick_)
 	}
 	return g_
-//line kernels_tandem.go:8380
+//line kernels_tandem.go:8407
 }
 
 func gpu_put(c_ gpu_Matrix, o_ int64, v_ float32) {
-	/*line fold.go:203*/ if c_.Cols_ == int64(1) {
+	/*line fold.go:204*/ if c_.Cols_ == int64(1) {
 		c_.Data_[(o_*c_.Stride_)+int64(0)] = v_
 	} else {
 		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
 	}
-//line kernels_tandem.go:8389
+//line kernels_tandem.go:8416
 }
 
 func gpu_extractLine(f_ gpu_single, p_ gpu_plain, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, i_ int64, end_ int64, down_ bool, shift_ float32, mask_ int64, top_ int64, alone_ bool) gpu_extraction {
@@ -8414,21 +8441,21 @@ func gpu_extractLine(f_ gpu_single, p_ gpu_plain, x_ gpu_Matrix, y_ gpu_Matrix, 
 	}
 	e_.w_ = gpu_windowOf(f_, p_, e_)
 	return e_
-//line kernels_tandem.go:8418
+//line kernels_tandem.go:8445
 }
 
 func gpu_clearWords(words_ []int64, at_ gpu_Place) {
 	/*line prefix.go:71*/ for t_, k_ := at_.N_+int64(1), int64(0); k_ < t_; k_ = k_ + int64(1) {
 		words_[at_.At_+(k_*at_.Step_)] = int64(0)
 	}
-//line kernels_tandem.go:8425
+//line kernels_tandem.go:8452
 }
 
 func gpu_addTo____(f_ gpu_single, p_ gpu_plain, words_ []int64, e_ gpu_extracted, top_ int64) {
 	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-384)
 	gpu_addInt_(words_, at_+int64(46), e_.a_)
 	gpu_addInt_(words_, at_, e_.b_)
-//line kernels_tandem.go:8432
+//line kernels_tandem.go:8459
 }
 
 func gpu_lineElements(p_ gpu_plain, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, k_ int64, down_ bool) (float32, float32) {
@@ -8439,19 +8466,19 @@ func gpu_lineElements(p_ gpu_plain, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, k_ i
 		return z_, z_
 	}
 	/*line each.go:184*/ return x_.Data_[(o_*x_.Stride_)+k_], w_
-//line kernels_tandem.go:8443
+//line kernels_tandem.go:8470
 }
 
 func gpu_addTerm(f_ gpu_single, p_ gpu_plain, words_ []int64, x_ float32, y_ float32, shift_ float32, mask_ int64) {
 	/*line format.go:73*/ u_, v_ := gpu_factors(p_, x_, y_, shift_, mask_)
 	/*line format.go:77*/ gpu_addNumber(f_, words_, float64(u_*v_))
-//line kernels_tandem.go:8449
+//line kernels_tandem.go:8476
 }
 
 func gpu_ofWords__(f_ gpu_single, sum_ []int64, q_ gpu_quotient) float32 {
 	/*line format.go:145*/ t_ := gpu_Top_(sum_, gpu_wordsOf(f_), int64(-384))
 	/*line format.go:145*/ return gpu_rounded(f_, t_, sum_[24], q_)
-//line kernels_tandem.go:8455
+//line kernels_tandem.go:8482
 }
 
 func gpu_Carry_(w_ []int64, at_ gpu_Place) {
@@ -8462,7 +8489,7 @@ func gpu_Carry_(w_ []int64, at_ gpu_Place) {
 		w_[at_.At_+(k_*at_.Step_)] = v_ & int64(4294967295)
 	}
 	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
-//line kernels_tandem.go:8466
+//line kernels_tandem.go:8493
 }
 
 func gpu_guessLine_(f_ gpu_double, p_ gpu_plain, x_ gpu_Matrix_, y_ gpu_Matrix_, o_ int64, n_ int64, down_ bool, shift_ float64, mask_ int64, quick_ bool) gpu_guess {
@@ -8490,7 +8517,7 @@ func gpu_guessLine_(f_ gpu_double, p_ gpu_plain, x_ gpu_Matrix_, y_ gpu_Matrix_,
 		g_ = gpu_plus_____(f_, p_, g_, z4_, w4_, shift_, mask_, quick_)
 	}
 	return g_
-//line kernels_tandem.go:8494
+//line kernels_tandem.go:8521
 }
 
 func gpu_sure_(f_ gpu_double, g_ gpu_guess, q_ gpu_quotient, quick_ bool, n_ int64) (float64, bool) {
@@ -8514,16 +8541,16 @@ func gpu_sure_(f_ gpu_double, g_ gpu_guess, q_ gpu_quotient, quick_ bool, n_ int
 	/*line guess.go:109*/ a_ := g_.sum_ + (g_.rest_ - g_.off_)
 	/*line guess.go:109*/ b_ := g_.sum_ + (g_.rest_ + g_.off_)
 	return a_, (ok_ && (a_ == b_)) && ((a_ != float64(0)) || (g_.off_ == float64(0)))
-//line kernels_tandem.go:8518
+//line kernels_tandem.go:8545
 }
 
 func gpu_put_(c_ gpu_Matrix_, o_ int64, v_ float64) {
-	/*line fold.go:203*/ if c_.Cols_ == int64(1) {
+	/*line fold.go:204*/ if c_.Cols_ == int64(1) {
 		c_.Data_[(o_*c_.Stride_)+int64(0)] = v_
 	} else {
 		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
 	}
-//line kernels_tandem.go:8527
+//line kernels_tandem.go:8554
 }
 
 func gpu_extractLine_(f_ gpu_double, p_ gpu_plain, x_ gpu_Matrix_, y_ gpu_Matrix_, o_ int64, i_ int64, end_ int64, down_ bool, shift_ float64, mask_ int64, top_ int64, alone_ bool) gpu_extraction {
@@ -8552,14 +8579,14 @@ func gpu_extractLine_(f_ gpu_double, p_ gpu_plain, x_ gpu_Matrix_, y_ gpu_Matrix
 	}
 	e_.w_ = gpu_windowOf_(f_, p_, e_)
 	return e_
-//line kernels_tandem.go:8556
+//line kernels_tandem.go:8583
 }
 
 func gpu_addTo_____(f_ gpu_double, p_ gpu_plain, words_ []int64, e_ gpu_extracted, top_ int64) {
 	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-2176)
 	gpu_addInt_(words_, at_+int64(46), e_.a_)
 	gpu_addInt_(words_, at_, e_.b_)
-//line kernels_tandem.go:8563
+//line kernels_tandem.go:8590
 }
 
 func gpu_lineElements_(p_ gpu_plain, x_ gpu_Matrix_, y_ gpu_Matrix_, o_ int64, k_ int64, down_ bool) (float64, float64) {
@@ -8570,19 +8597,19 @@ func gpu_lineElements_(p_ gpu_plain, x_ gpu_Matrix_, y_ gpu_Matrix_, o_ int64, k
 		return z_, z_
 	}
 	/*line each.go:184*/ return x_.Data_[(o_*x_.Stride_)+k_], w_
-//line kernels_tandem.go:8574
+//line kernels_tandem.go:8601
 }
 
 func gpu_addTerm_(f_ gpu_double, p_ gpu_plain, words_ []int64, x_ float64, y_ float64, shift_ float64, mask_ int64) {
 	/*line format.go:73*/ u_, v_ := gpu_factors__(p_, x_, y_, shift_, mask_)
 	/*line format.go:77*/ gpu_addNumber_(f_, words_, float64(u_*v_))
-//line kernels_tandem.go:8580
+//line kernels_tandem.go:8607
 }
 
 func gpu_ofWords___(f_ gpu_double, sum_ []int64, q_ gpu_quotient) float64 {
 	/*line format.go:145*/ t_ := gpu_Top_(sum_, gpu_wordsOf_(f_), int64(-2176))
 	/*line format.go:145*/ return gpu_rounded_(f_, t_, sum_[136], q_)
-//line kernels_tandem.go:8586
+//line kernels_tandem.go:8613
 }
 
 func gpu_guessLine__(f_ gpu_single, p_ gpu_product, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, n_ int64, down_ bool, shift_ float32, mask_ int64, quick_ bool) gpu_guess {
@@ -8610,7 +8637,7 @@ func gpu_guessLine__(f_ gpu_single, p_ gpu_product, x_ gpu_Matrix, y_ gpu_Matrix
 		g_ = gpu_plus__(f_, p_, g_, z4_, w4_, shift_, mask_, quick_)
 	}
 	return g_
-//line kernels_tandem.go:8614
+//line kernels_tandem.go:8641
 }
 
 func gpu_extractLine__(f_ gpu_single, p_ gpu_product, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, i_ int64, end_ int64, down_ bool, shift_ float32, mask_ int64, top_ int64, alone_ bool) gpu_extraction {
@@ -8639,14 +8666,14 @@ func gpu_extractLine__(f_ gpu_single, p_ gpu_product, x_ gpu_Matrix, y_ gpu_Matr
 	}
 	e_.w_ = gpu_windowOf__(f_, p_, e_)
 	return e_
-//line kernels_tandem.go:8643
+//line kernels_tandem.go:8670
 }
 
 func gpu_addTo______(f_ gpu_single, p_ gpu_product, words_ []int64, e_ gpu_extracted, top_ int64) {
 	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-384)
 	gpu_addInt_(words_, at_+int64(46), e_.a_)
 	gpu_addInt_(words_, at_, e_.b_)
-//line kernels_tandem.go:8650
+//line kernels_tandem.go:8677
 }
 
 func gpu_lineElements__(p_ gpu_product, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, k_ int64, down_ bool) (float32, float32) {
@@ -8658,13 +8685,13 @@ func gpu_lineElements__(p_ gpu_product, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, 
 	}
 	/*line each.go:182*/ w_ = y_.Data_[(o_*y_.Stride_)+k_]
 	/*line each.go:184*/ return x_.Data_[(o_*x_.Stride_)+k_], w_
-//line kernels_tandem.go:8662
+//line kernels_tandem.go:8689
 }
 
 func gpu_addTerm__(f_ gpu_single, p_ gpu_product, words_ []int64, x_ float32, y_ float32, shift_ float32, mask_ int64) {
 	/*line format.go:73*/ u_, v_ := gpu_factors_(p_, x_, y_, shift_, mask_)
 	/*line format.go:77*/ gpu_addNumber(f_, words_, float64(u_*v_))
-//line kernels_tandem.go:8668
+//line kernels_tandem.go:8695
 }
 
 func gpu_guessLine___(f_ gpu_double, p_ gpu_product, x_ gpu_Matrix_, y_ gpu_Matrix_, o_ int64, n_ int64, down_ bool, shift_ float64, mask_ int64, quick_ bool) gpu_guess {
@@ -8692,7 +8719,7 @@ func gpu_guessLine___(f_ gpu_double, p_ gpu_product, x_ gpu_Matrix_, y_ gpu_Matr
 		g_ = gpu_plus______(f_, p_, g_, z4_, w4_, shift_, mask_, quick_)
 	}
 	return g_
-//line kernels_tandem.go:8696
+//line kernels_tandem.go:8723
 }
 
 func gpu_extractLine___(f_ gpu_double, p_ gpu_product, x_ gpu_Matrix_, y_ gpu_Matrix_, o_ int64, i_ int64, end_ int64, down_ bool, shift_ float64, mask_ int64, top_ int64, alone_ bool) gpu_extraction {
@@ -8721,7 +8748,7 @@ func gpu_extractLine___(f_ gpu_double, p_ gpu_product, x_ gpu_Matrix_, y_ gpu_Ma
 	}
 	e_.w_ = gpu_windowOf___(f_, p_, e_)
 	return e_
-//line kernels_tandem.go:8725
+//line kernels_tandem.go:8752
 }
 
 func gpu_addTo_______(f_ gpu_double, p_ gpu_product, words_ []int64, e_ gpu_extracted, top_ int64) {
@@ -8730,7 +8757,7 @@ func gpu_addTo_______(f_ gpu_double, p_ gpu_product, words_ []int64, e_ gpu_extr
 	gpu_addInt_(words_, at_, e_.b_)
 	/*line block.go:205*/ gpu_addInt_(words_, (at_+int64(46))-int64(54), e_.c_)
 	gpu_addInt_(words_, at_-int64(54), e_.d_)
-//line kernels_tandem.go:8734
+//line kernels_tandem.go:8761
 }
 
 func gpu_lineElements___(p_ gpu_product, x_ gpu_Matrix_, y_ gpu_Matrix_, o_ int64, k_ int64, down_ bool) (float64, float64) {
@@ -8742,13 +8769,13 @@ func gpu_lineElements___(p_ gpu_product, x_ gpu_Matrix_, y_ gpu_Matrix_, o_ int6
 	}
 	/*line each.go:182*/ w_ = y_.Data_[(o_*y_.Stride_)+k_]
 	/*line each.go:184*/ return x_.Data_[(o_*x_.Stride_)+k_], w_
-//line kernels_tandem.go:8746
+//line kernels_tandem.go:8773
 }
 
 func gpu_addTerm___(f_ gpu_double, p_ gpu_product, words_ []int64, x_ float64, y_ float64, shift_ float64, mask_ int64) {
 	/*line format.go:73*/ u_, v_ := gpu_factors___(p_, x_, y_, shift_, mask_)
 	/*line format.go:75*/ gpu_addProduct(f_, words_, u_, v_)
-//line kernels_tandem.go:8752
+//line kernels_tandem.go:8779
 }
 
 func gpu_lineElements____(p_ gpu_bare, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, k_ int64, down_ bool) (float32, float32) {
@@ -8759,7 +8786,7 @@ func gpu_lineElements____(p_ gpu_bare, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, k
 		return z_, z_
 	}
 	/*line each.go:184*/ return x_.Data_[(o_*x_.Stride_)+k_], w_
-//line kernels_tandem.go:8763
+//line kernels_tandem.go:8790
 }
 
 func gpu_addWords(words_ []int64, at_ gpu_Place, t_ gpu_wide, bottom_ int64) {
@@ -8771,24 +8798,24 @@ func gpu_addWords(words_ []int64, at_ gpu_Place, t_ gpu_wide, bottom_ int64) {
 		gpu_AddPart(words_, at_, t_.exp_-bottom_, v_, k_)
 	}
 	words_[at_.At_+(at_.N_*at_.Step_)] = words_[at_.At_+(at_.N_*at_.Step_)] | t_.special_
-//line kernels_tandem.go:8775
+//line kernels_tandem.go:8802
 }
 
 func gpu_term(t_ gpu_single, x_ float32) gpu_wide {
 	/*line prefix.go:21*/ m_, e_, finite_ := gpu_Split32(math.Float32bits(x_))
 	return gpu_newWide(x_, m_, e_, finite_, (math.Float32bits(x_)>>(31)) != uint32(0))
-//line kernels_tandem.go:8781
+//line kernels_tandem.go:8808
 }
 
 func gpu_masked(x_ float32, mask_ int64) float32 {
 	/*line each.go:113*/ return math.Float32frombits(math.Float32bits(x_) & uint32((mask_ >> (32))))
-//line kernels_tandem.go:8786
+//line kernels_tandem.go:8813
 }
 
 func gpu_valueOf____(f_ gpu_single, p_ gpu_bare, e_ gpu_extracted, top_ int64) gpu_Value {
 	/*line block.go:227*/ s_ := gpu_joined(e_.a_, e_.b_)
 	/*line block.go:229*/ return gpu_value(s_, gpu_unit(top_))
-//line kernels_tandem.go:8792
+//line kernels_tandem.go:8819
 }
 
 func gpu_leave____(f_ gpu_single, p_ gpu_bare, words_ []int64, at_ int64, e_ gpu_extracted, top_ int64) {
@@ -8803,27 +8830,27 @@ func gpu_leave____(f_ gpu_single, p_ gpu_bare, words_ []int64, at_ int64, e_ gpu
 	/*line block.go:213*/ words_[t3_] = int64(0)
 	/*line block.go:213*/ words_[t4_] = int64(0)
 	/*line block.go:217*/ words_[at_+int64(24)] = top_ << (3)
-//line kernels_tandem.go:8807
+//line kernels_tandem.go:8834
 }
 
 func gpu_addTo________(f_ gpu_single, p_ gpu_bare, words_ []int64, e_ gpu_extracted, top_ int64) {
 	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-384)
 	gpu_addInt_(words_, at_+int64(46), e_.a_)
 	gpu_addInt_(words_, at_, e_.b_)
-//line kernels_tandem.go:8814
+//line kernels_tandem.go:8841
 }
 
 func gpu_none(t_ gpu_ends32) gpu_ends {
 	/*line fold.go:66*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:66*/ return t2_
-//line kernels_tandem.go:8820
+//line kernels_tandem.go:8847
 }
 
 func gpu_with(t_ gpu_ends32, s_ gpu_ends, x_ float32, t2_ int32, t3_ int32) gpu_ends {
 	/*line fold.go:88*/ k_ := gpu_key32(x_)
 	t4_ := gpu_ends{a_: max(s_.a_, k_), b_: min(s_.b_, k_)}
 	/*line fold.go:89*/ return t4_
-//line kernels_tandem.go:8827
+//line kernels_tandem.go:8854
 }
 
 func gpu_merge(s_ gpu_state, kind_ int64, t_ gpu_state) gpu_state {
@@ -8841,44 +8868,44 @@ func gpu_merge(s_ gpu_state, kind_ int64, t_ gpu_state) gpu_state {
 		}
 	}
 	/*line fold.go:41*/ return s_
-//line kernels_tandem.go:8845
+//line kernels_tandem.go:8872
 }
 
 func gpu_of(t_ gpu_value32, s_ gpu_state, order_ int64) float32 {
-	/*line fold.go:263*/ if (s_.a_ > int64(2139095040)) || (s_.b_ < int64(-2139095041)) {
+	/*line fold.go:264*/ if (s_.a_ > int64(2139095040)) || (s_.b_ < int64(-2139095041)) {
 		return math.Float32frombits(uint32(2143289344))
 	}
 	k_ := gpu_chosen(s_, order_)
 	return math.Float32frombits(uint32((k_ ^ ((k_ >> (63)) & int64(2147483647)))))
-//line kernels_tandem.go:8854
+//line kernels_tandem.go:8881
 }
 
 func gpu_none_(t_ gpu_ends64) gpu_ends_ {
 	/*line fold.go:67*/ t2_ := gpu_ends_{a_: int64(-9223372036854775808), b_: int64(9223372036854775807)}
 	/*line fold.go:67*/ return t2_
-//line kernels_tandem.go:8860
+//line kernels_tandem.go:8887
 }
 
 func gpu_with_(t_ gpu_ends64, s_ gpu_ends_, x_ float64, t2_ int64, t3_ int64) gpu_ends_ {
 	/*line fold.go:93*/ k_ := gpu_key64(x_)
 	t4_ := gpu_ends_{a_: max(s_.a_, k_), b_: min(s_.b_, k_)}
 	/*line fold.go:94*/ return t4_
-//line kernels_tandem.go:8867
+//line kernels_tandem.go:8894
 }
 
 func gpu_of_(t_ gpu_value64, s_ gpu_state, order_ int64) float64 {
-	/*line fold.go:271*/ if (s_.a_ > int64(9218868437227405312)) || (s_.b_ < int64(-9218868437227405313)) {
+	/*line fold.go:272*/ if (s_.a_ > int64(9218868437227405312)) || (s_.b_ < int64(-9218868437227405313)) {
 		return math.Float64frombits(uint64(9221120237041090560))
 	}
 	k_ := gpu_chosen(s_, order_)
 	return math.Float64frombits(uint64((k_ ^ ((k_ >> (63)) & int64(9223372036854775807)))))
-//line kernels_tandem.go:8876
+//line kernels_tandem.go:8903
 }
 
 func gpu_none__(t_ gpu_first32) gpu_ends {
 	/*line fold.go:70*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:70*/ return t2_
-//line kernels_tandem.go:8882
+//line kernels_tandem.go:8909
 }
 
 func gpu_with__(t_ gpu_first32, s_ gpu_ends, x_ float32, index_ int32, order_ int32) gpu_ends {
@@ -8887,30 +8914,30 @@ func gpu_with__(t_ gpu_first32, s_ gpu_ends, x_ float32, index_ int32, order_ in
 		k_ = int32(2147483647)
 	}
 	return gpu_above(s_, k_, index_)
-//line kernels_tandem.go:8891
+//line kernels_tandem.go:8918
 }
 
 func gpu_put__(c_ gpu_Matrix__, o_ int64, v_ int32) {
-	/*line fold.go:203*/ if c_.Cols_ == int64(1) {
+	/*line fold.go:204*/ if c_.Cols_ == int64(1) {
 		c_.Data_[(o_*c_.Stride_)+int64(0)] = v_
 	} else {
 		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
 	}
-//line kernels_tandem.go:8900
+//line kernels_tandem.go:8927
 }
 
 func gpu_of__(t_ gpu_index, s_ gpu_state, t2_ int64) int32 {
-	/*line fold.go:299*/ if s_.b_ >= int64(2147483647) {
+	/*line fold.go:300*/ if s_.b_ >= int64(2147483647) {
 		return int32(0)
 	}
 	return int32(s_.b_)
-//line kernels_tandem.go:8908
+//line kernels_tandem.go:8935
 }
 
 func gpu_none___(t_ gpu_first64) gpu_ends_ {
 	/*line fold.go:71*/ t2_ := gpu_ends_{a_: int64(-9223372036854775808), b_: int64(9223372036854775807)}
 	/*line fold.go:71*/ return t2_
-//line kernels_tandem.go:8914
+//line kernels_tandem.go:8941
 }
 
 func gpu_with___(t_ gpu_first64, s_ gpu_ends_, x_ float64, index_ int64, order_ int64) gpu_ends_ {
@@ -8919,58 +8946,58 @@ func gpu_with___(t_ gpu_first64, s_ gpu_ends_, x_ float64, index_ int64, order_ 
 		k_ = int64(9223372036854775807)
 	}
 	return gpu_above_(s_, k_, index_)
-//line kernels_tandem.go:8923
+//line kernels_tandem.go:8950
 }
 
 func gpu_none____(t_ gpu_endsInt) gpu_ends {
 	/*line fold.go:68*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:68*/ return t2_
-//line kernels_tandem.go:8929
+//line kernels_tandem.go:8956
 }
 
 func gpu_with____(t_ gpu_endsInt, s_ gpu_ends, x_ int32, t2_ int32, t3_ int32) gpu_ends {
 	/*line fold.go:98*/ t4_ := gpu_ends{a_: max(s_.a_, x_), b_: min(s_.b_, x_)}
 	/*line fold.go:98*/ return t4_
-//line kernels_tandem.go:8935
+//line kernels_tandem.go:8962
 }
 
 func gpu_of___(t_ gpu_valueInt, s_ gpu_state, order_ int64) int32 {
-	/*line fold.go:278*/ return int32(gpu_chosen(s_, order_))
-//line kernels_tandem.go:8940
+	/*line fold.go:279*/ return int32(gpu_chosen(s_, order_))
+//line kernels_tandem.go:8967
 }
 
 func gpu_none_____(t_ gpu_firstInt) gpu_ends {
 	/*line fold.go:72*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:72*/ return t2_
-//line kernels_tandem.go:8946
+//line kernels_tandem.go:8973
 }
 
 func gpu_with_____(t_ gpu_firstInt, s_ gpu_ends, x_ int32, index_ int32, order_ int32) gpu_ends {
 	/*line fold.go:126*/ return gpu_above(s_, x_^order_, index_)
-//line kernels_tandem.go:8951
+//line kernels_tandem.go:8978
 }
 
 func gpu_none______(t_ gpu_add32) gpu_ends {
 	/*line fold.go:73*/ t2_ := gpu_ends{}
 	/*line fold.go:73*/ return t2_
-//line kernels_tandem.go:8957
+//line kernels_tandem.go:8984
 }
 
 func gpu_with______(t_ gpu_add32, s_ gpu_ends, x_ int32, t2_ int32, t3_ int32) gpu_ends {
 	/*line fold.go:136*/ t4_ := gpu_ends{a_: s_.a_ + x_, b_: int32(0)}
 	/*line fold.go:136*/ return t4_
-//line kernels_tandem.go:8963
+//line kernels_tandem.go:8990
 }
 
 func gpu_of____(t_ gpu_total, s_ gpu_state, t2_ int64) int32 {
-	/*line fold.go:280*/ return int32(s_.a_)
-//line kernels_tandem.go:8968
+	/*line fold.go:281*/ return int32(s_.a_)
+//line kernels_tandem.go:8995
 }
 
 func gpu_none_______(t_ gpu_count) gpu_ends {
 	/*line fold.go:74*/ t2_ := gpu_ends{}
 	/*line fold.go:74*/ return t2_
-//line kernels_tandem.go:8974
+//line kernels_tandem.go:9001
 }
 
 func gpu_with_______(t_ gpu_count, s_ gpu_ends, x_ bool, t2_ int32, t3_ int32) gpu_ends {
@@ -8978,13 +9005,13 @@ func gpu_with_______(t_ gpu_count, s_ gpu_ends, x_ bool, t2_ int32, t3_ int32) g
 		s_.a_ = s_.a_ + int32(1)
 	}
 	return s_
-//line kernels_tandem.go:8982
+//line kernels_tandem.go:9009
 }
 
 func gpu_none________(t_ gpu_endsBool) gpu_ends {
 	/*line fold.go:69*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:69*/ return t2_
-//line kernels_tandem.go:8988
+//line kernels_tandem.go:9015
 }
 
 func gpu_with________(t_ gpu_endsBool, s_ gpu_ends, x_ bool, t2_ int32, t3_ int32) gpu_ends {
@@ -8994,21 +9021,21 @@ func gpu_with________(t_ gpu_endsBool, s_ gpu_ends, x_ bool, t2_ int32, t3_ int3
 	}
 	t4_ := gpu_ends{a_: max(s_.a_, k_), b_: min(s_.b_, k_)}
 	/*line fold.go:106*/ return t4_
-//line kernels_tandem.go:8998
+//line kernels_tandem.go:9025
 }
 
 func gpu_put___(c_ gpu_Matrix___, o_ int64, v_ bool) {
-	/*line fold.go:203*/ if c_.Cols_ == int64(1) {
+	/*line fold.go:204*/ if c_.Cols_ == int64(1) {
 		c_.Data_[(o_*c_.Stride_)+int64(0)] = v_
 	} else {
 		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
 	}
-//line kernels_tandem.go:9007
+//line kernels_tandem.go:9034
 }
 
 func gpu_of_____(t_ gpu_truth, s_ gpu_state, order_ int64) bool {
-	/*line fold.go:279*/ return gpu_chosen(s_, order_) > int64(0)
-//line kernels_tandem.go:9012
+	/*line fold.go:280*/ return gpu_chosen(s_, order_) > int64(0)
+//line kernels_tandem.go:9039
 }
 
 func gpu_partsLeft(f_ gpu_single, words_ []int64, o_ int64, outputs_ int64, parts_ int64, top_ int64, l_ int64, n_ int64) gpu_left {
@@ -9026,21 +9053,21 @@ func gpu_partsLeft(f_ gpu_single, words_ []int64, o_ int64, outputs_ int64, part
 		}
 	}
 	/*line merge.go:91*/ return m_
-//line kernels_tandem.go:9030
+//line kernels_tandem.go:9057
 }
 
 func gpu_leftAt(stage_ []int64, n_ int64, k_ int64) gpu_left {
 //line merge.go:112
 	t_ := gpu_left{s_: gpu_int128{hi_: uint64(stage_[k_]), lo_: uint64(stage_[n_+k_])}, t_: gpu_int128{hi_: uint64(stage_[(int64(2)*n_)+k_]), lo_: uint64(stage_[(int64(3)*n_)+k_])}, next_: stage_[(int64(4)*n_)+k_]}
 	/*line merge.go:112*/ return t_
-//line kernels_tandem.go:9037
+//line kernels_tandem.go:9064
 }
 
 func gpu_plus___(m_ gpu_left, o_ gpu_left) gpu_left {
 //line merge.go:76
 	t_ := gpu_left{s_: gpu_added(m_.s_, o_.s_), t_: gpu_added(m_.t_, o_.t_), next_: max(m_.next_, o_.next_)}
 	/*line merge.go:76*/ return t_
-//line kernels_tandem.go:9044
+//line kernels_tandem.go:9071
 }
 
 func gpu_valueWith(s_ gpu_int128, up_ int64, c_ gpu_int128, base_ int64) gpu_Value {
@@ -9092,18 +9119,18 @@ func gpu_valueWith(s_ gpu_int128, up_ int64, c_ gpu_int128, base_ int64) gpu_Val
 	v_.Lo_ = v_.Lo_ | (lo_ >> (uint64(64) - z_))
 	v_.Rest_ = (lo_ << (z_)) != uint64(0)
 	return v_
-//line kernels_tandem.go:9096
+//line kernels_tandem.go:9123
 }
 
 func gpu_unit(top_ int64) int64 {
 	/*line block.go:131*/ return ((top_ - int64(1023)) + int64(12)) - int64(102)
-//line kernels_tandem.go:9101
+//line kernels_tandem.go:9128
 }
 
 func gpu_addTo_________(s_ gpu_int128, words_ []int64, at_ int64) {
 	/*line int128.go:19*/ gpu_Add(words_, at_, s_.lo_, false)
 	gpu_addInt(words_, at_+int64(64), int64(s_.hi_))
-//line kernels_tandem.go:9107
+//line kernels_tandem.go:9134
 }
 
 func gpu_partsLeft_(f_ gpu_double, words_ []int64, o_ int64, outputs_ int64, parts_ int64, top_ int64, l_ int64, n_ int64) gpu_left {
@@ -9121,13 +9148,13 @@ func gpu_partsLeft_(f_ gpu_double, words_ []int64, o_ int64, outputs_ int64, par
 		}
 	}
 	/*line merge.go:91*/ return m_
-//line kernels_tandem.go:9125
+//line kernels_tandem.go:9152
 }
 
 func gpu_term_(t_ gpu_double, x_ float64) gpu_wide {
 	/*line prefix.go:26*/ m_, e_, finite_ := gpu_Split64(math.Float64bits(x_))
 	return gpu_newWide_(x_, m_, e_, finite_, (math.Float64bits(x_)>>(63)) != uint64(0))
-//line kernels_tandem.go:9131
+//line kernels_tandem.go:9158
 }
 
 func gpu_merged(a_ int64, b_ int64, marks_ bool) int64 {
@@ -9135,7 +9162,7 @@ func gpu_merged(a_ int64, b_ int64, marks_ bool) int64 {
 		return a_ | b_
 	}
 	return a_ + b_
-//line kernels_tandem.go:9139
+//line kernels_tandem.go:9166
 }
 
 func gpu_valueOfWords(words_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -9147,7 +9174,7 @@ func gpu_valueOfWords(words_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		}
 	}
 	return v_
-//line kernels_tandem.go:9151
+//line kernels_tandem.go:9178
 }
 
 func gpu_withValue(r_ gpu_reach, v_ gpu_Value) gpu_reach {
@@ -9163,13 +9190,13 @@ func gpu_withValue(r_ gpu_reach, v_ gpu_Value) gpu_reach {
 	}
 	t_ := gpu_reach{least_: min(r_.least_, least_), top_: max(r_.top_, v_.Exp_+int64(128)), special_: r_.special_}
 	/*line prefix.go:352*/ return t_
-//line kernels_tandem.go:9167
+//line kernels_tandem.go:9194
 }
 
 func gpu_noReach() gpu_reach {
 	/*line prefix.go:329*/ t_ := gpu_reach{least_: int64(1048576), top_: int64(-1048576)}
 	/*line prefix.go:329*/ return t_
-//line kernels_tandem.go:9173
+//line kernels_tandem.go:9200
 }
 
 func gpu_with_________(r_ gpu_reach, t_ gpu_wide, size_ int64) gpu_reach {
@@ -9181,12 +9208,12 @@ func gpu_with_________(r_ gpu_reach, t_ gpu_wide, size_ int64) gpu_reach {
 		/*line prefix.go:335*/ r_.top_ = t3_
 	}
 	return r_
-//line kernels_tandem.go:9185
+//line kernels_tandem.go:9212
 }
 
 func gpu_fits____(r_ gpu_reach, n_ int64) bool {
 	/*line prefix.go:356*/ return (r_.top_ + int64(bits.Len64(uint64(n_)))) <= (r_.least_ + int64(127))
-//line kernels_tandem.go:9190
+//line kernels_tandem.go:9217
 }
 
 func gpu_int128Of(v_ gpu_Value, base_ int64) gpu_int128 {
@@ -9211,7 +9238,7 @@ func gpu_int128Of(v_ gpu_Value, base_ int64) gpu_int128 {
 		/*line int128.go:65*/ return t8_
 	}
 	return s_
-//line kernels_tandem.go:9215
+//line kernels_tandem.go:9242
 }
 
 func gpu_plus____(s_ gpu_int128, t_ gpu_wide, base_ int64) gpu_int128 {
@@ -9244,7 +9271,7 @@ func gpu_plus____(s_ gpu_int128, t_ gpu_wide, base_ int64) gpu_int128 {
 	/*line prefix.go:317*/ h2_ := t13_
 	t15_ := gpu_int128{hi_: h2_, lo_: l2_}
 	/*line prefix.go:318*/ return t15_
-//line kernels_tandem.go:9248
+//line kernels_tandem.go:9275
 }
 
 func gpu_of______(f_ gpu_single, v_ gpu_Value, special_ int64) float32 {
@@ -9252,7 +9279,7 @@ func gpu_of______(f_ gpu_single, v_ gpu_Value, special_ int64) float32 {
 		return gpu_notNumber(f_, special_)
 	}
 	return gpu_round(f_, v_)
-//line kernels_tandem.go:9256
+//line kernels_tandem.go:9283
 }
 
 func gpu_value(s_ gpu_int128, base_ int64) gpu_Value {
@@ -9270,7 +9297,7 @@ func gpu_value(s_ gpu_int128, base_ int64) gpu_Value {
 		return gpu_NewValue(hi_, lo_, base_, true)
 	}
 	return gpu_NewValue(s_.hi_, s_.lo_, base_, false)
-//line kernels_tandem.go:9274
+//line kernels_tandem.go:9301
 }
 
 func gpu_of_______(f_ gpu_double, v_ gpu_Value, special_ int64) float64 {
@@ -9278,7 +9305,7 @@ func gpu_of_______(f_ gpu_double, v_ gpu_Value, special_ int64) float64 {
 		return gpu_notNumber_(f_, special_)
 	}
 	return gpu_round_(f_, v_)
-//line kernels_tandem.go:9282
+//line kernels_tandem.go:9309
 }
 
 func gpu_rowsOf(index_ []int32, order_ []int32, k_ int64) (int32, int64) {
@@ -9293,7 +9320,7 @@ func gpu_rowsOf(index_ []int32, order_ []int32, k_ int64) (int32, int64) {
 		end_ = end_ + int64(1)
 	}
 	return row_, end_
-//line kernels_tandem.go:9297
+//line kernels_tandem.go:9324
 }
 
 func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float32 {
@@ -9320,7 +9347,7 @@ func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_
 	}
 	t3_ := gpu_Top_(words_, at_, int64(-384))
 	/*line prefix.go:287*/ return gpu_of______(f_, t3_, special_)
-//line kernels_tandem.go:9324
+//line kernels_tandem.go:9351
 }
 
 func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float64 {
@@ -9347,7 +9374,7 @@ func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, orde
 	}
 	t3_ := gpu_Top_(words_, at_, int64(-2176))
 	/*line prefix.go:287*/ return gpu_of_______(f_, t3_, special_)
-//line kernels_tandem.go:9351
+//line kernels_tandem.go:9378
 }
 
 func gpu_gathered__(f_ gpu_integer, first_ int32, x_ gpu_Matrix__, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) int32 {
@@ -9356,7 +9383,7 @@ func gpu_gathered__(f_ gpu_integer, first_ int32, x_ gpu_Matrix__, j_ int64, ord
 		s_ = s_ + int64(x_.Data_[(int64(order_[i_])*x_.Stride_)+j_])
 	}
 	return int32(s_)
-//line kernels_tandem.go:9360
+//line kernels_tandem.go:9387
 }
 
 func gpu_factors(p_ gpu_plain, x_ float32, y_ float32, shift_ float32, mask_ int64) (float64, float64) {
@@ -9365,7 +9392,7 @@ func gpu_factors(p_ gpu_plain, x_ float32, y_ float32, shift_ float32, mask_ int
 	/*line format.go:63*/ var v_ float64
 	_ = v_
 	/*line format.go:67*/ return math.Float64frombits(math.Float64bits(float64(x_)) & uint64(mask_)), float64(1)
-//line kernels_tandem.go:9369
+//line kernels_tandem.go:9396
 }
 
 func gpu_twoSum(a_ float64, b_ float64) (float64, float64) {
@@ -9375,14 +9402,14 @@ func gpu_twoSum(a_ float64, b_ float64) (float64, float64) {
 	/*line guess.go:26*/ sum_ = a_ + b_
 	part_ := sum_ - a_
 	return sum_, (a_ - (sum_ - part_)) + (b_ - part_)
-//line kernels_tandem.go:9379
+//line kernels_tandem.go:9406
 }
 
 func gpu_over(f_ gpu_single, g_ gpu_guess, d_ float64) gpu_guess {
 	/*line guess.go:62*/ q_ := float64(g_.sum_ * (float64(1) / d_))
 	t_ := gpu_guess{sum_: q_, rest_: float64(0), off_: float64((g_.off_ + math.Abs(math.FMA(-q_, d_, g_.sum_))) * (float64(1) / d_))}
 	/*line guess.go:63*/ return t_
-//line kernels_tandem.go:9386
+//line kernels_tandem.go:9413
 }
 
 func gpu_root(f_ gpu_single, g_ gpu_guess) gpu_guess {
@@ -9390,14 +9417,14 @@ func gpu_root(f_ gpu_single, g_ gpu_guess) gpu_guess {
 	left_ := math.FMA(-q_, q_, g_.sum_) + g_.rest_
 	/*line guess.go:80*/ t_ := gpu_guess{sum_: q_, rest_: float64(0), off_: (g_.off_ + math.Abs(left_)) / q_}
 	/*line guess.go:80*/ return t_
-//line kernels_tandem.go:9394
+//line kernels_tandem.go:9421
 }
 
 func gpu_extract(top_ int64) gpu_extraction {
 	/*line block.go:149*/ a_, b_, c_, d_ := gpu_magicFor(top_)
 	t5_ := gpu_extraction{a_: a_, b_: b_, c_: c_, d_: d_, w_: gpu_nowhere()}
 	/*line block.go:150*/ return t5_
-//line kernels_tandem.go:9401
+//line kernels_tandem.go:9428
 }
 
 func gpu_extractLanes(f_ gpu_single, p_ gpu_plain, b_ gpu_block, e_ gpu_extraction, i_ int64, j_ int64, di_ int64, dj_ int64) gpu_extraction {
@@ -9424,7 +9451,7 @@ func gpu_extractLanes(f_ gpu_single, p_ gpu_plain, b_ gpu_block, e_ gpu_extracti
 		/*line along.go:222*/ j_ = t12_
 	}
 	/*line along.go:226*/ return e_
-//line kernels_tandem.go:9428
+//line kernels_tandem.go:9455
 }
 
 func gpu_with__________(f_ gpu_single, p_ gpu_plain, e_ gpu_extraction, x_ float32, y_ float32, shift_ float32, mask_ int64, alone_ bool) gpu_extraction {
@@ -9440,12 +9467,12 @@ func gpu_with__________(f_ gpu_single, p_ gpu_plain, e_ gpu_extraction, x_ float
 	}
 	e_.a_ = z_
 	/*line block.go:179*/ return e_
-//line kernels_tandem.go:9444
+//line kernels_tandem.go:9471
 }
 
 func gpu_windowOf(f_ gpu_single, p_ gpu_plain, e_ gpu_extraction) gpu_window {
 	/*line block.go:185*/ return gpu_asDouble(e_.w_)
-//line kernels_tandem.go:9449
+//line kernels_tandem.go:9476
 }
 
 func gpu_magicFor(top_ int64) (float64, float64, float64, float64) {
@@ -9459,29 +9486,29 @@ func gpu_magicFor(top_ int64) (float64, float64, float64, float64) {
 	_ = d_
 //line block.go:135
 	return gpu_magic((top_ + int64(6)) + int64(2)), gpu_magic((top_ + int64(12)) - int64(50)), gpu_magic(((top_ + int64(6)) + int64(2)) - int64(54)), gpu_magic(((top_ + int64(12)) - int64(50)) - int64(54))
-//line kernels_tandem.go:9463
+//line kernels_tandem.go:9490
 }
 
 func gpu_unitsAbove(x_ float64, magic_ float64) int64 {
 	/*line block.go:197*/ return int64((math.Float64bits(x_) - math.Float64bits(magic_)))
-//line kernels_tandem.go:9468
+//line kernels_tandem.go:9495
 }
 
 func gpu_addInt(words_ []int64, at_ int64, v_ int64) {
 	/*line block.go:223*/ gpu_Add(words_, at_, uint64(max(v_, -v_)), v_ < int64(0))
-//line kernels_tandem.go:9473
+//line kernels_tandem.go:9500
 }
 
 func gpu_fitting(f_ gpu_single, p_ gpu_plain, b_ gpu_block, x_ float32, y_ float32, top_ int64) bool {
 //line along.go:232
 	return (top_ != int64(0)) && gpu_fits(f_, p_, gpu_windowOf(f_, p_, gpu_with__________(f_, p_, gpu_extract(int64(1026)), x_, y_, b_.shift_, b_.mask_, false)), top_, false)
-//line kernels_tandem.go:9479
+//line kernels_tandem.go:9506
 }
 
 func gpu_addTerm____(f_ gpu_single, p_ gpu_plain, words_ []int64, x_ float32, y_ float32, shift_ float32, mask_ int64) {
 	/*line format.go:73*/ u_, v_ := gpu_factors(p_, x_, y_, shift_, mask_)
 	/*line format.go:77*/ gpu_addNumber__(f_, words_, float64(u_*v_))
-//line kernels_tandem.go:9485
+//line kernels_tandem.go:9512
 }
 
 func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
@@ -9513,7 +9540,7 @@ func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
 		}
 	}
 	return gpu_become(v_, qhi_, qlo_, ((v_.Exp_+int64(128))-known_)-int64(120), ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:9517
+//line kernels_tandem.go:9544
 }
 
 func gpu_Root(v_ gpu_Value, precision_ int64) gpu_Value {
@@ -9547,7 +9574,7 @@ func gpu_Root(v_ gpu_Value, precision_ int64) gpu_Value {
 		}
 	}
 	return gpu_become(v_, uint64(0), root_, ((v_.Exp_/int64(2))+int64(64))-n_, ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:9551
+//line kernels_tandem.go:9578
 }
 
 func gpu_notNumber(f_ gpu_single, special_ int64) float32 {
@@ -9561,12 +9588,12 @@ func gpu_notNumber(f_ gpu_single, special_ int64) float32 {
 		}
 	}
 	/*line format.go:135*/ return inf_ - inf_
-//line kernels_tandem.go:9565
+//line kernels_tandem.go:9592
 }
 
 func gpu_round(t_ gpu_single, v_ gpu_Value) float32 {
 	/*line format.go:28*/ return math.Float32frombits(gpu_Bits32(v_))
-//line kernels_tandem.go:9570
+//line kernels_tandem.go:9597
 }
 
 func gpu_joined(a_ int64, b_ int64) gpu_int128 {
@@ -9578,7 +9605,7 @@ func gpu_joined(a_ int64, b_ int64) gpu_int128 {
 	/*line block.go:236*/ carry_ := t4_
 	t5_ := gpu_int128{hi_: (uint64((a_ >> (18))) + uint64((b_ >> (63)))) + carry_, lo_: lo_}
 	/*line block.go:237*/ return t5_
-//line kernels_tandem.go:9582
+//line kernels_tandem.go:9609
 }
 
 func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -9616,7 +9643,7 @@ func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		v_.Rest_ = w_[at_.At_+(i_*at_.Step_)] != int64(0)
 	}
 	return v_
-//line kernels_tandem.go:9620
+//line kernels_tandem.go:9647
 }
 
 func gpu_extractLanes_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, e_ gpu_extraction, i_ int64, j_ int64, di_ int64, dj_ int64) gpu_extraction {
@@ -9643,7 +9670,7 @@ func gpu_extractLanes_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, e_ gpu_extrac
 		/*line along.go:222*/ j_ = t12_
 	}
 	/*line along.go:226*/ return e_
-//line kernels_tandem.go:9647
+//line kernels_tandem.go:9674
 }
 
 func gpu_elementsAt__(p_ gpu_plain, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
@@ -9653,7 +9680,7 @@ func gpu_elementsAt__(p_ gpu_plain, b_ gpu_block_, i_ int64, j_ int64) (float64,
 	/*line along.go:171*/ x_ = t_
 	/*line along.go:171*/ y_ = float64(0)
 	/*line along.go:175*/ return x_, y_
-//line kernels_tandem.go:9657
+//line kernels_tandem.go:9684
 }
 
 func gpu_with___________(f_ gpu_double, p_ gpu_plain, e_ gpu_extraction, x_ float64, y_ float64, shift_ float64, mask_ int64, alone_ bool) gpu_extraction {
@@ -9669,24 +9696,24 @@ func gpu_with___________(f_ gpu_double, p_ gpu_plain, e_ gpu_extraction, x_ floa
 	}
 	e_.a_ = z_
 	/*line block.go:179*/ return e_
-//line kernels_tandem.go:9673
+//line kernels_tandem.go:9700
 }
 
 func gpu_windowOf_(f_ gpu_double, p_ gpu_plain, e_ gpu_extraction) gpu_window {
 	/*line block.go:187*/ return e_.w_
-//line kernels_tandem.go:9678
+//line kernels_tandem.go:9705
 }
 
 func gpu_fitting_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, x_ float64, y_ float64, top_ int64) bool {
 //line along.go:232
 	return (top_ != int64(0)) && gpu_fits_(f_, p_, gpu_windowOf_(f_, p_, gpu_with___________(f_, p_, gpu_extract(int64(1026)), x_, y_, b_.shift_, b_.mask_, false)), top_, false)
-//line kernels_tandem.go:9684
+//line kernels_tandem.go:9711
 }
 
 func gpu_addTerm_____(f_ gpu_double, p_ gpu_plain, words_ []int64, x_ float64, y_ float64, shift_ float64, mask_ int64) {
 	/*line format.go:73*/ u_, v_ := gpu_factors__(p_, x_, y_, shift_, mask_)
 	/*line format.go:77*/ gpu_addNumber___(f_, words_, float64(u_*v_))
-//line kernels_tandem.go:9690
+//line kernels_tandem.go:9717
 }
 
 func gpu_notNumber_(f_ gpu_double, special_ int64) float64 {
@@ -9700,12 +9727,12 @@ func gpu_notNumber_(f_ gpu_double, special_ int64) float64 {
 		}
 	}
 	/*line format.go:135*/ return inf_ - inf_
-//line kernels_tandem.go:9704
+//line kernels_tandem.go:9731
 }
 
 func gpu_round_(t_ gpu_double, v_ gpu_Value) float64 {
 	/*line format.go:33*/ return math.Float64frombits(gpu_Bits64(v_))
-//line kernels_tandem.go:9709
+//line kernels_tandem.go:9736
 }
 
 func gpu_factors_(p_ gpu_product, x_ float32, y_ float32, shift_ float32, mask_ int64) (float64, float64) {
@@ -9714,7 +9741,7 @@ func gpu_factors_(p_ gpu_product, x_ float32, y_ float32, shift_ float32, mask_ 
 	/*line format.go:63*/ var v_ float64
 	_ = v_
 	return float64((x_ - shift_)), float64((y_ - shift_))
-//line kernels_tandem.go:9718
+//line kernels_tandem.go:9745
 }
 
 func gpu_extractLanes__(f_ gpu_single, p_ gpu_product, b_ gpu_block, e_ gpu_extraction, i_ int64, j_ int64, di_ int64, dj_ int64) gpu_extraction {
@@ -9741,7 +9768,7 @@ func gpu_extractLanes__(f_ gpu_single, p_ gpu_product, b_ gpu_block, e_ gpu_extr
 		/*line along.go:222*/ j_ = t12_
 	}
 	/*line along.go:226*/ return e_
-//line kernels_tandem.go:9745
+//line kernels_tandem.go:9772
 }
 
 func gpu_with____________(f_ gpu_single, p_ gpu_product, e_ gpu_extraction, x_ float32, y_ float32, shift_ float32, mask_ int64, alone_ bool) gpu_extraction {
@@ -9758,24 +9785,24 @@ func gpu_with____________(f_ gpu_single, p_ gpu_product, e_ gpu_extraction, x_ f
 	}
 	e_.a_ = z_
 	/*line block.go:179*/ return e_
-//line kernels_tandem.go:9762
+//line kernels_tandem.go:9789
 }
 
 func gpu_windowOf__(f_ gpu_single, p_ gpu_product, e_ gpu_extraction) gpu_window {
 	/*line block.go:187*/ return e_.w_
-//line kernels_tandem.go:9767
+//line kernels_tandem.go:9794
 }
 
 func gpu_fitting__(f_ gpu_single, p_ gpu_product, b_ gpu_block, x_ float32, y_ float32, top_ int64) bool {
 //line along.go:232
 	return (top_ != int64(0)) && gpu_fits__(f_, p_, gpu_windowOf__(f_, p_, gpu_with____________(f_, p_, gpu_extract(int64(1026)), x_, y_, b_.shift_, b_.mask_, false)), top_, false)
-//line kernels_tandem.go:9773
+//line kernels_tandem.go:9800
 }
 
 func gpu_addTerm______(f_ gpu_single, p_ gpu_product, words_ []int64, x_ float32, y_ float32, shift_ float32, mask_ int64) {
 	/*line format.go:73*/ u_, v_ := gpu_factors_(p_, x_, y_, shift_, mask_)
 	/*line format.go:77*/ gpu_addNumber__(f_, words_, float64(u_*v_))
-//line kernels_tandem.go:9779
+//line kernels_tandem.go:9806
 }
 
 func gpu_extractLanes___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, e_ gpu_extraction, i_ int64, j_ int64, di_ int64, dj_ int64) gpu_extraction {
@@ -9802,7 +9829,7 @@ func gpu_extractLanes___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, e_ gpu_ex
 		/*line along.go:222*/ j_ = t12_
 	}
 	/*line along.go:226*/ return e_
-//line kernels_tandem.go:9806
+//line kernels_tandem.go:9833
 }
 
 func gpu_elementsAt___(p_ gpu_product, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
@@ -9813,7 +9840,7 @@ func gpu_elementsAt___(p_ gpu_product, b_ gpu_block_, i_ int64, j_ int64) (float
 	/*line along.go:171*/ y_ = float64(0)
 	/*line along.go:173*/ y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
 	/*line along.go:175*/ return x_, y_
-//line kernels_tandem.go:9817
+//line kernels_tandem.go:9844
 }
 
 func gpu_with_____________(f_ gpu_double, p_ gpu_product, e_ gpu_extraction, x_ float64, y_ float64, shift_ float64, mask_ int64, alone_ bool) gpu_extraction {
@@ -9834,29 +9861,29 @@ func gpu_with_____________(f_ gpu_double, p_ gpu_product, e_ gpu_extraction, x_ 
 	e_.d_ = e_.d_ + (t3_ - (z_ - e_.c_))
 	e_.c_ = z_
 	/*line block.go:179*/ return e_
-//line kernels_tandem.go:9838
+//line kernels_tandem.go:9865
 }
 
 func gpu_windowOf___(f_ gpu_double, p_ gpu_product, e_ gpu_extraction) gpu_window {
 	/*line block.go:187*/ return e_.w_
-//line kernels_tandem.go:9843
+//line kernels_tandem.go:9870
 }
 
 func gpu_fitting___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, x_ float64, y_ float64, top_ int64) bool {
 //line along.go:232
 	return (top_ != int64(0)) && gpu_fits___(f_, p_, gpu_windowOf___(f_, p_, gpu_with_____________(f_, p_, gpu_extract(int64(1026)), x_, y_, b_.shift_, b_.mask_, false)), top_, false)
-//line kernels_tandem.go:9849
+//line kernels_tandem.go:9876
 }
 
 func gpu_addTerm_______(f_ gpu_double, p_ gpu_product, words_ []int64, x_ float64, y_ float64, shift_ float64, mask_ int64) {
 	/*line format.go:73*/ u_, v_ := gpu_factors___(p_, x_, y_, shift_, mask_)
 	/*line format.go:75*/ gpu_addProduct_(f_, words_, u_, v_)
-//line kernels_tandem.go:9855
+//line kernels_tandem.go:9882
 }
 
 func gpu_addInt_(words_ []int64, at_ int64, v_ int64) {
 	/*line block.go:223*/ gpu_Add_(words_, at_, uint64(max(v_, -v_)), v_ < int64(0))
-//line kernels_tandem.go:9860
+//line kernels_tandem.go:9887
 }
 
 func gpu_addNumber(f_ gpu_single, words_ []int64, x_ float64) {
@@ -9866,7 +9893,7 @@ func gpu_addNumber(f_ gpu_single, words_ []int64, x_ float64) {
 	} else {
 		words_[24] = words_[24] | gpu_Special(x_)
 	}
-//line kernels_tandem.go:9870
+//line kernels_tandem.go:9897
 }
 
 func gpu_Top_(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -9904,7 +9931,7 @@ func gpu_Top_(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		v_.Rest_ = w_[at_.At_+(i_*at_.Step_)] != int64(0)
 	}
 	return v_
-//line kernels_tandem.go:9908
+//line kernels_tandem.go:9935
 }
 
 func gpu_plus_____(f_ gpu_double, p_ gpu_plain, g_ gpu_guess, x_ float64, y_ float64, shift_ float64, mask_ int64, quick_ bool) gpu_guess {
@@ -9921,7 +9948,7 @@ func gpu_plus_____(f_ gpu_double, p_ gpu_plain, g_ gpu_guess, x_ float64, y_ flo
 	/*line guess.go:46*/ err_ = t9_
 	g_.off_ = g_.off_ + math.Abs(err_)
 	/*line guess.go:55*/ return g_
-//line kernels_tandem.go:9925
+//line kernels_tandem.go:9952
 }
 
 func gpu_over_(f_ gpu_double, g_ gpu_guess, d_ float64) gpu_guess {
@@ -9934,7 +9961,7 @@ func gpu_over_(f_ gpu_double, g_ gpu_guess, d_ float64) gpu_guess {
 	}
 	t4_ := gpu_guess{sum_: q2_, rest_: lo_, off_: off_}
 	/*line guess.go:72*/ return t4_
-//line kernels_tandem.go:9938
+//line kernels_tandem.go:9965
 }
 
 func gpu_root_(f_ gpu_double, g_ gpu_guess) gpu_guess {
@@ -9943,7 +9970,7 @@ func gpu_root_(f_ gpu_double, g_ gpu_guess) gpu_guess {
 	/*line guess.go:82*/ lo_ := left_ / float64(float64(2)*q_)
 	t2_ := gpu_guess{sum_: q_, rest_: lo_, off_: (g_.off_ / q_) + float64(math.Abs(lo_)*float64(8.881784197001252e-16))}
 	/*line guess.go:83*/ return t2_
-//line kernels_tandem.go:9947
+//line kernels_tandem.go:9974
 }
 
 func gpu_factors__(p_ gpu_plain, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
@@ -9952,7 +9979,7 @@ func gpu_factors__(p_ gpu_plain, x_ float64, y_ float64, shift_ float64, mask_ i
 	/*line format.go:63*/ var v_ float64
 	_ = v_
 	/*line format.go:67*/ return math.Float64frombits(math.Float64bits(x_) & uint64(mask_)), float64(1)
-//line kernels_tandem.go:9956
+//line kernels_tandem.go:9983
 }
 
 func gpu_addNumber_(f_ gpu_double, words_ []int64, x_ float64) {
@@ -9962,7 +9989,7 @@ func gpu_addNumber_(f_ gpu_double, words_ []int64, x_ float64) {
 	} else {
 		words_[136] = words_[136] | gpu_Special(x_)
 	}
-//line kernels_tandem.go:9966
+//line kernels_tandem.go:9993
 }
 
 func gpu_plus______(f_ gpu_double, p_ gpu_product, g_ gpu_guess, x_ float64, y_ float64, shift_ float64, mask_ int64, quick_ bool) gpu_guess {
@@ -9987,7 +10014,7 @@ func gpu_plus______(f_ gpu_double, p_ gpu_product, g_ gpu_guess, x_ float64, y_ 
 		g_.off_ = math.Float64frombits(uint64(9218868437227405312))
 	}
 	/*line guess.go:55*/ return g_
-//line kernels_tandem.go:9991
+//line kernels_tandem.go:10018
 }
 
 func gpu_factors___(p_ gpu_product, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
@@ -9996,7 +10023,7 @@ func gpu_factors___(p_ gpu_product, x_ float64, y_ float64, shift_ float64, mask
 	/*line format.go:63*/ var v_ float64
 	_ = v_
 	return x_ - shift_, y_ - shift_
-//line kernels_tandem.go:10000
+//line kernels_tandem.go:10027
 }
 
 func gpu_addProduct(f_ gpu_double, words_ []int64, x_ float64, y_ float64) {
@@ -10013,7 +10040,7 @@ func gpu_addProduct(f_ gpu_double, words_ []int64, x_ float64, y_ float64) {
 	} else {
 		words_[136] = words_[136] | gpu_Special(float64(x_*y_))
 	}
-//line kernels_tandem.go:10017
+//line kernels_tandem.go:10044
 }
 
 func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
@@ -10024,7 +10051,7 @@ func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
 		m_ = -m_
 	}
 	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
-//line kernels_tandem.go:10028
+//line kernels_tandem.go:10055
 }
 
 func gpu_Split32(b_ uint32) (uint64, int64, bool) {
@@ -10036,7 +10063,7 @@ func gpu_Split32(b_ uint32) (uint64, int64, bool) {
 	_ = finite_
 	/*line ../../../internal/superacc/value.go:202*/ t_, t2_, t3_ := gpu_split(uint64(b_), int64(24), uint64(255))
 	/*line ../../../internal/superacc/value.go:202*/ return t_, t2_, t3_
-//line kernels_tandem.go:10040
+//line kernels_tandem.go:10067
 }
 
 func gpu_newWide(x_ float32, m_ uint64, exp_ int64, finite_ bool, neg_ bool) gpu_wide {
@@ -10045,32 +10072,32 @@ func gpu_newWide(x_ float32, m_ uint64, exp_ int64, finite_ bool, neg_ bool) gpu
 		t_.special_ = gpu_Special_(x_)
 	}
 	return t_
-//line kernels_tandem.go:10049
+//line kernels_tandem.go:10076
 }
 
 func gpu_key32(x_ float32) int32 {
 	/*line fold.go:78*/ b_ := int32(math.Float32bits(x_))
 	return b_ ^ ((b_ >> (31)) & int32(2147483647))
-//line kernels_tandem.go:10055
+//line kernels_tandem.go:10082
 }
 
 func gpu_chosen(s_ gpu_state, order_ int64) int64 {
-	/*line fold.go:285*/ t_ := order_
+	/*line fold.go:286*/ t_ := order_
 	if t_ == int64(-1) {
 		return s_.b_
 	} else {
-		/*line fold.go:288*/ if t_ == int64(1) {
+		/*line fold.go:289*/ if t_ == int64(1) {
 			return max(s_.a_, ^s_.b_)
 		}
 	}
-	/*line fold.go:291*/ return s_.a_
-//line kernels_tandem.go:10068
+	/*line fold.go:292*/ return s_.a_
+//line kernels_tandem.go:10095
 }
 
 func gpu_key64(x_ float64) int64 {
 	/*line fold.go:83*/ b_ := int64(math.Float64bits(x_))
 	return b_ ^ ((b_ >> (63)) & int64(9223372036854775807))
-//line kernels_tandem.go:10074
+//line kernels_tandem.go:10101
 }
 
 func gpu_above(s_ gpu_ends, k_ int32, index_ int32) gpu_ends {
@@ -10078,7 +10105,7 @@ func gpu_above(s_ gpu_ends, k_ int32, index_ int32) gpu_ends {
 	found_ := (((more_ | (-more_)) >> (31)) >> (31)) >> (1)
 	t_ := gpu_ends{a_: s_.a_ ^ more_, b_: s_.b_ ^ ((s_.b_ ^ index_) & found_)}
 	/*line fold.go:133*/ return t_
-//line kernels_tandem.go:10082
+//line kernels_tandem.go:10109
 }
 
 func gpu_above_(s_ gpu_ends_, k_ int64, index_ int64) gpu_ends_ {
@@ -10086,7 +10113,7 @@ func gpu_above_(s_ gpu_ends_, k_ int64, index_ int64) gpu_ends_ {
 	found_ := (((more_ | (-more_)) >> (31)) >> (31)) >> (1)
 	t_ := gpu_ends_{a_: s_.a_ ^ more_, b_: s_.b_ ^ ((s_.b_ ^ index_) & found_)}
 	/*line fold.go:133*/ return t_
-//line kernels_tandem.go:10090
+//line kernels_tandem.go:10117
 }
 
 func gpu_added(s_ gpu_int128, t_ gpu_int128) gpu_int128 {
@@ -10098,7 +10125,7 @@ func gpu_added(s_ gpu_int128, t_ gpu_int128) gpu_int128 {
 	/*line int128.go:13*/ carry_ := t5_
 	t6_ := gpu_int128{hi_: (s_.hi_ + t_.hi_) + carry_, lo_: lo_}
 	/*line int128.go:14*/ return t6_
-//line kernels_tandem.go:10102
+//line kernels_tandem.go:10129
 }
 
 func gpu_NewValue(hi_ uint64, lo_ uint64, exp_ int64, neg_ bool) gpu_Value {
@@ -10108,7 +10135,7 @@ func gpu_NewValue(hi_ uint64, lo_ uint64, exp_ int64, neg_ bool) gpu_Value {
 	}
 	t2_ := gpu_Value{Neg_: neg_}
 	/*line ../../../internal/superacc/value.go:19*/ return gpu_become(t2_, hi_, lo_, exp_, false)
-//line kernels_tandem.go:10112
+//line kernels_tandem.go:10139
 }
 
 func gpu_Add(w_ []int64, p_ int64, m_ uint64, neg_ bool) {
@@ -10122,7 +10149,7 @@ func gpu_Add(w_ []int64, p_ int64, m_ uint64, neg_ bool) {
 	w_[k_] = w_[k_] + ((int64(((m_ << (s_)) & uint64(4294967295))) ^ sign_) - sign_)
 	w_[k_+int64(1)] = w_[k_+int64(1)] + ((int64((top_ & uint64(4294967295))) ^ sign_) - sign_)
 	w_[k_+int64(2)] = w_[k_+int64(2)] + ((int64((top_ >> (32))) ^ sign_) - sign_)
-//line kernels_tandem.go:10126
+//line kernels_tandem.go:10153
 }
 
 func gpu_Split64(b_ uint64) (uint64, int64, bool) {
@@ -10134,7 +10161,7 @@ func gpu_Split64(b_ uint64) (uint64, int64, bool) {
 	_ = finite_
 	/*line ../../../internal/superacc/value.go:199*/ t_, t2_, t3_ := gpu_split(b_, int64(53), uint64(2047))
 	/*line ../../../internal/superacc/value.go:199*/ return t_, t2_, t3_
-//line kernels_tandem.go:10138
+//line kernels_tandem.go:10165
 }
 
 func gpu_newWide_(x_ float64, m_ uint64, exp_ int64, finite_ bool, neg_ bool) gpu_wide {
@@ -10143,7 +10170,7 @@ func gpu_newWide_(x_ float64, m_ uint64, exp_ int64, finite_ bool, neg_ bool) gp
 		t_.special_ = gpu_Special(x_)
 	}
 	return t_
-//line kernels_tandem.go:10147
+//line kernels_tandem.go:10174
 }
 
 func gpu_asDouble(w_ gpu_window) gpu_window {
@@ -10158,12 +10185,12 @@ func gpu_asDouble(w_ gpu_window) gpu_window {
 	/*line block.go:68*/ lo_ := max((w_.lo_+uint32(1))>>(3), uint32(1048576))
 	t2_ := gpu_window{hi_: ((w_.hi_ >> (3)) + uint32(1)) + uint32(939524096), lo_: (lo_ + uint32(939524096)) - uint32(1)}
 	/*line block.go:69*/ return t2_
-//line kernels_tandem.go:10162
+//line kernels_tandem.go:10189
 }
 
 func gpu_magic(field_ int64) float64 {
 	/*line block.go:139*/ return math.Float64frombits((uint64(field_) << (52)) | uint64(2251799813685248))
-//line kernels_tandem.go:10167
+//line kernels_tandem.go:10194
 }
 
 func gpu_addNumber__(f_ gpu_single, words_ []int64, x_ float64) {
@@ -10173,7 +10200,7 @@ func gpu_addNumber__(f_ gpu_single, words_ []int64, x_ float64) {
 	} else {
 		words_[24] = words_[24] | gpu_Special(x_)
 	}
-//line kernels_tandem.go:10177
+//line kernels_tandem.go:10204
 }
 
 func gpu_overShort(v_ gpu_Value, n_ uint64) gpu_Value {
@@ -10194,7 +10221,7 @@ func gpu_overShort(v_ gpu_Value, n_ uint64) gpu_Value {
 	up_ := uint64(int64(bits.LeadingZeros64(hi_)))
 	t11_ := gpu_Value{Hi_: (hi_ << (up_)) | (lo_ >> (uint64(64) - up_)), Lo_: (lo_ << (up_)) | ((q0_ << (up_)) >> (32)), Exp_: v_.Exp_ - int64(up_), Neg_: v_.Neg_, Rest_: v_.Rest_ || ((rem_ | (q0_ << (uint64(32) + up_))) != uint64(0))}
 	/*line ../../../internal/superacc/value.go:100*/ return t11_
-//line kernels_tandem.go:10198
+//line kernels_tandem.go:10225
 }
 
 func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gpu_Value {
@@ -10208,17 +10235,17 @@ func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gp
 	z_ := int64(bits.LeadingZeros64(hi_))
 	t3_ := gpu_Value{Hi_: (hi_ << (uint64(z_))) | (lo_ >> (uint64((int64(64) - z_)))), Lo_: lo_ << (uint64(z_)), Exp_: exp_ - z_, Neg_: v_.Neg_, Rest_: v_.Rest_ || rest_}
 	/*line ../../../internal/superacc/value.go:162*/ return t3_
-//line kernels_tandem.go:10212
+//line kernels_tandem.go:10239
 }
 
 func gpu_inf(t_ gpu_single) float32 {
 	/*line format.go:29*/ return math.Float32frombits(uint32(2139095040))
-//line kernels_tandem.go:10217
+//line kernels_tandem.go:10244
 }
 
 func gpu_Bits32(v_ gpu_Value) uint32 {
 	/*line ../../../internal/superacc/value.go:169*/ return uint32(gpu_round__(v_, int64(24), uint64(255)))
-//line kernels_tandem.go:10222
+//line kernels_tandem.go:10249
 }
 
 func gpu_digit(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
@@ -10226,13 +10253,13 @@ func gpu_digit(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
 		return uint64(0)
 	}
 	return uint64(w_[at_.At_+(k_*at_.Step_)])
-//line kernels_tandem.go:10230
+//line kernels_tandem.go:10257
 }
 
 func gpu_upper(f_ gpu_double, p_ gpu_plain, t_ float64, u_ float64, v_ float64) uint32 {
 	/*line block.go:47*/ m_ := math.Float64bits(t_) &^ uint64(9223372036854775808)
 	/*line block.go:56*/ return uint32((((m_ + uint64(4294967296)) - uint64(1)) >> (32)))
-//line kernels_tandem.go:10236
+//line kernels_tandem.go:10263
 }
 
 func gpu_addNumber___(f_ gpu_double, words_ []int64, x_ float64) {
@@ -10242,23 +10269,23 @@ func gpu_addNumber___(f_ gpu_double, words_ []int64, x_ float64) {
 	} else {
 		words_[136] = words_[136] | gpu_Special(x_)
 	}
-//line kernels_tandem.go:10246
+//line kernels_tandem.go:10273
 }
 
 func gpu_inf_(t_ gpu_double) float64 {
 	/*line format.go:34*/ return math.Float64frombits(uint64(9218868437227405312))
-//line kernels_tandem.go:10251
+//line kernels_tandem.go:10278
 }
 
 func gpu_Bits64(v_ gpu_Value) uint64 {
 	/*line ../../../internal/superacc/value.go:166*/ return gpu_round__(v_, int64(53), uint64(2047))
-//line kernels_tandem.go:10256
+//line kernels_tandem.go:10283
 }
 
 func gpu_upper_(f_ gpu_single, p_ gpu_product, t_ float64, u_ float64, v_ float64) uint32 {
 	/*line block.go:47*/ m_ := math.Float64bits(t_) &^ uint64(9223372036854775808)
 	/*line block.go:49*/ return uint32((m_ >> (32)))
-//line kernels_tandem.go:10262
+//line kernels_tandem.go:10289
 }
 
 func gpu_upper__(f_ gpu_double, p_ gpu_product, t_ float64, u_ float64, v_ float64) uint32 {
@@ -10267,7 +10294,7 @@ func gpu_upper__(f_ gpu_double, p_ gpu_product, t_ float64, u_ float64, v_ float
 		m_ = uint64(1)
 	}
 	/*line block.go:56*/ return uint32((((m_ + uint64(4294967296)) - uint64(1)) >> (32)))
-//line kernels_tandem.go:10271
+//line kernels_tandem.go:10298
 }
 
 func gpu_addProduct_(f_ gpu_double, words_ []int64, x_ float64, y_ float64) {
@@ -10284,7 +10311,7 @@ func gpu_addProduct_(f_ gpu_double, words_ []int64, x_ float64, y_ float64) {
 	} else {
 		words_[136] = words_[136] | gpu_Special(float64(x_*y_))
 	}
-//line kernels_tandem.go:10288
+//line kernels_tandem.go:10315
 }
 
 func gpu_Add_(w_ []int64, p_ int64, m_ uint64, neg_ bool) {
@@ -10298,7 +10325,7 @@ func gpu_Add_(w_ []int64, p_ int64, m_ uint64, neg_ bool) {
 	w_[k_] = w_[k_] + ((int64(((m_ << (s_)) & uint64(4294967295))) ^ sign_) - sign_)
 	w_[k_+int64(1)] = w_[k_+int64(1)] + ((int64((top_ & uint64(4294967295))) ^ sign_) - sign_)
 	w_[k_+int64(2)] = w_[k_+int64(2)] + ((int64((top_ >> (32))) ^ sign_) - sign_)
-//line kernels_tandem.go:10302
+//line kernels_tandem.go:10329
 }
 
 func gpu_Special(x_ float64) int64 {
@@ -10310,7 +10337,7 @@ func gpu_Special(x_ float64) int64 {
 		}
 	}
 	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:10314
+//line kernels_tandem.go:10341
 }
 
 func gpu_digit_(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
@@ -10318,7 +10345,7 @@ func gpu_digit_(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
 		return uint64(0)
 	}
 	return uint64(w_[at_.At_+(k_*at_.Step_)])
-//line kernels_tandem.go:10322
+//line kernels_tandem.go:10349
 }
 
 func gpu_split(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool) {
@@ -10335,7 +10362,7 @@ func gpu_split(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool) {
 	/*line ../../../internal/superacc/value.go:206*/ field_ := t2_
 	normal_ := min(field_, uint64(1))
 	return m_ | (normal_ << (uint64((precision_ - int64(1))))), gpu_lowest(precision_, inf_) + int64((field_ - normal_)), field_ != inf_
-//line kernels_tandem.go:10339
+//line kernels_tandem.go:10366
 }
 
 func gpu_Special_(x_ float32) int64 {
@@ -10347,7 +10374,7 @@ func gpu_Special_(x_ float32) int64 {
 		}
 	}
 	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:10351
+//line kernels_tandem.go:10378
 }
 
 func gpu_divide(r_ gpu_reciprocal, u1_ uint64, u0_ uint64) (uint64, uint64) {
@@ -10365,7 +10392,7 @@ func gpu_divide(r_ gpu_reciprocal, u1_ uint64, u0_ uint64) (uint64, uint64) {
 		rem_ = rem_ - r_.d_
 	}
 	return quotient_ & uint64(4294967295), rem_
-//line kernels_tandem.go:10369
+//line kernels_tandem.go:10396
 }
 
 func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
@@ -10389,10 +10416,10 @@ func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
 		keep_ = keep_ | ((inf_ + uint64(1)) << (uint64((precision_ - int64(1)))))
 	}
 	return keep_
-//line kernels_tandem.go:10393
+//line kernels_tandem.go:10420
 }
 
 func gpu_lowest(precision_ int64, inf_ uint64) int64 {
 	/*line ../../../internal/superacc/value.go:196*/ return (int64(2) - precision_) - int64((inf_ >> (1)))
-//line kernels_tandem.go:10398
+//line kernels_tandem.go:10425
 }
