@@ -66,9 +66,9 @@ test: setup $(GOTESTSUM)
 # driver, suites of others, many shapes, hundreds of sessions, and programs that are interrupted.
 LONG  = Fresh NoDrift Stale NativeFolder NativeUnderLoad MissingBarriers Vendored RandomErrors Names
 LONG += PTXFile ChangeBetweenLaunches LaneValues Mutants README Page Scripts RunGoInMain
-LONG += EveryCallFails DeviceFails OperationsOfMemory Operations Garbage Faults Endurance Libraries RanksFail
-LONG += MPIInterruptedInInit ProcessInterruptedInDriver MatMulMPIFails NoWarnings CorruptedPTXOnSimulator
-LONG += ConformanceAll ConformanceMPI SharedConformance SuiteNVRTC SuiteIntegrated
+LONG += EveryCallFails DeviceFails OperationsOfMemory Operations Garbage Faults Endurance Libraries Ranks RanksFail
+LONG += TuneInterrupted BenchInterrupted MPIInterruptedInInit ProcessInterruptedInDriver MatMulMPIFails
+LONG += NoWarnings CorruptedPTXOnSimulator ConformanceAll ConformanceMPI SharedConformance SuiteNVRTC SuiteIntegrated
 LONG += MatMulBits Products ProductsByMatrixUnits Syrk ComplexSyrk ComplexTriangular Testlapack GemmSlim Shared
 
 # Parts of tests: PoCL takes long to compile each shape of a tile.
