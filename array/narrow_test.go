@@ -8,9 +8,9 @@ import (
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
-// narrowShapes are of few columns, where the cpu device works on packed copies, of one tile of rows
-// or several, and beside them.
-var narrowShapes = [][2]int{{100, 1}, {64, 2}, {70, 3}, {1025, 1}, {300, 8}, {90, 9}, {15, 1}}
+// narrowShapes are of few columns, where the cpu device works on packed copies or down columns, of
+// one tile of rows or several, and beside them.
+var narrowShapes = [][2]int{{100, 1}, {64, 2}, {70, 3}, {1025, 1}, {300, 8}, {90, 9}, {15, 1}, {5000, 1}, {5000, 3}}
 
 // onCPU runs f on the cpu device, which alone works on packed copies.
 func onCPU(t *testing.T, f func(t *testing.T, s *linalg.Session)) {
@@ -159,6 +159,7 @@ func testNarrowFloats[T Float](t *testing.T, s *linalg.Session) {
 		sameNarrow(t, "Uniform", m, n, part, packed, 7,
 			func(c, _ *Array[T]) error { return Uniform(&Stream{Seed: 4}, c) })
 		sameNarrow(t, "Var", m, 1, part, packed, 7, func(c, a *Array[T]) error { return Var(c, a, 0) })
+		sameNarrow(t, "Var of all", 1, 1, part, packed, 7, func(c, a *Array[T]) error { return Var(c, a, 0) })
 		sameNarrow(t, "Norm", 1, 1, part, packed, 7, func(c, a *Array[T]) error { return Norm(c, a, 2) })
 		sameNarrow(t, "Normal", m, n, part, packed, 7,
 			func(c, _ *Array[T]) error { return Normal(&Stream{Seed: 4}, c) })

@@ -27,9 +27,6 @@ func Sum[T Element](c, a *linalg.Array[T]) error {
 	if reduced(c, a) == 1 {
 		return Add(c, a, Value[T](0)) // -0 becomes +0
 	}
-	if isNarrow(a) {
-		return fromPacked(a, func(a *Array[T]) error { return Sum(c, a) })
-	}
 	return sums.Enqueue(sums.Sum[T]{C: c, X: a, Over: 1})
 }
 
@@ -41,9 +38,6 @@ func Mean[T Float](c, a *linalg.Array[T]) error {
 	}
 	if reduced(c, a) == 1 {
 		return Sum(c, a)
-	}
-	if isNarrow(a) {
-		return fromPacked(a, func(a *Array[T]) error { return Mean(c, a) })
 	}
 	return sums.Enqueue(sums.Sum[T]{C: c, X: a, Over: uint64(reduced(c, a))})
 }
@@ -62,7 +56,7 @@ func deviation[T Float](op string, c, a *linalg.Array[T], ddof int, root bool) e
 	if ddof < 0 {
 		return argument(op, fmt.Sprintf("ddof is %d, below 0", ddof))
 	}
-	if isNarrow(a) {
+	if isNarrowNumber(c, a, 1) {
 		return fromPacked(a, func(a *Array[T]) error { return deviation(op, c, a, ddof, root) })
 	}
 	rows, cols := c.Dims()
@@ -172,7 +166,7 @@ func Norm[T Float](c, a *linalg.Array[T], kind float64) error {
 	switch {
 	case n == 1 && (kind == 1 || kind == 2 || math.IsInf(kind, 1)):
 		return Abs(c, a)
-	case isNarrow(a):
+	case isNarrowNumber(c, a, 1):
 		return fromPacked(a, func(a *Array[T]) error { return Norm(c, a, kind) })
 	case kind == 1:
 		return sums.Enqueue(sums.Sum[T]{C: c, X: a, Abs: true, Over: 1})
@@ -181,7 +175,7 @@ func Norm[T Float](c, a *linalg.Array[T], kind float64) error {
 	case math.IsInf(kind, 1) && n == 0:
 		return Fill(c, 0)
 	case math.IsInf(kind, 1):
-		return sums.Most(c, a, sums.Magnitude)
+		return most("Norm", c, a, sums.Magnitude)
 	}
 	return argument("Norm", fmt.Sprintf("there is no norm of kind %v; 1, 2 and +Inf are", kind))
 }
@@ -355,12 +349,6 @@ func cumSumEach[T Element](c, a *Array[T]) error {
 	if err := sameOrApart("CumSum", c, a); err != nil {
 		return err
 	}
-	if isNarrow(a) {
-		return fromPacked(a, func(a *Array[T]) error { return cumSumEach(c, a) })
-	}
-	if isNarrow(c) {
-		return toPacked(c, func(c *Array[T]) error { return sums.CumSum(c, a) })
-	}
 	return sums.CumSum(c, a)
 }
 
@@ -376,7 +364,7 @@ func most[T Element](op string, c, a *linalg.Array[T], o sums.Order) error {
 	if err := checkSome(op, c, a); err != nil {
 		return err
 	}
-	if isNarrow(a) {
+	if isNarrowNumber(c, a, fewColumns) {
 		return fromPacked(a, func(a *Array[T]) error { return sums.Most(c, a, o) })
 	}
 	return sums.Most(c, a, o)
@@ -400,7 +388,7 @@ func index[T Element](op string, c *linalg.Array[int32], a *linalg.Array[T], o s
 	if n := reduced(c, a); n > math.MaxInt32 {
 		return fmt.Errorf("%w: %s of %s: an int32 has no index for %d elements", linalg.ErrShape, op, a, n)
 	}
-	if isNarrow(a) {
+	if isNarrowNumber(c, a, fewColumns) {
 		return fromPacked(a, func(a *Array[T]) error { return sums.Index(c, a, o) })
 	}
 	return sums.Index(c, a, o)
@@ -411,7 +399,7 @@ func Count(c *linalg.Array[int32], mask *linalg.Array[bool]) error {
 	if err := checkReduction("Count", c, mask); err != nil {
 		return err
 	}
-	if isNarrow(mask) {
+	if isNarrowNumber(c, mask, fewColumns) {
 		return fromPacked(mask, func(mask *Array[bool]) error { return sums.Count(c, mask) })
 	}
 	return sums.Count(c, mask)
@@ -437,7 +425,7 @@ func truth(c, mask *linalg.Array[bool], o sums.Order) error {
 	if reduced(c, mask) == 1 {
 		return Copy(c, mask)
 	}
-	if isNarrow(mask) {
+	if isNarrowNumber(c, mask, fewColumns) {
 		return fromPacked(mask, func(mask *Array[bool]) error { return sums.Truth(c, mask, o) })
 	}
 	return sums.Truth(c, mask, o)

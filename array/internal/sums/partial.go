@@ -124,10 +124,10 @@ func shapeOfPart[T linalg.Element](t Part[T]) shape {
 
 // addSums adds what a function leaves of parts of lines of t, as in enqueueAndRound.
 func addSums[S float32 | float64, F formats, P any](state *linalg.Array[int64], t Part[S], f F, p P, l shape,
-	add func(j Sum[S], down bool, f F, p P, l shape, words *linalg.Array[int64]) error,
+	add func(j Sum[S], f F, p P, l shape, words *linalg.Array[int64]) error,
 ) error {
 	j := Sum[S]{C: t.X.Slice(0, 0, 0, 0), X: t.X, Y: t.X}
-	return addParts(j, t.Cols > 1, state, t.First, t.Rows*t.Cols, f, p, l, add)
+	return addParts(j, state, t.First, t.Rows*t.Cols, f, p, l, add)
 }
 
 func addFolded[T, D float32 | float64 | int32, K int32 | int64, F folders, R results, E linalg.Element](

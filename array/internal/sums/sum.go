@@ -87,6 +87,9 @@ func enqueue[S float32 | float64, F formats, P kinds](j Sum[S], f F, p P) error 
 	}
 	j = j.completed()
 	l := shapeOf(s.Info(), j.X, rows, cols)
+	if rows*cols == 1 && j.X == j.Y && isNarrow(s.Info(), j.X) {
+		l = columnShape(s.Info(), j.X)
+	}
 	switch {
 	case l.each:
 		return enqueueLines(j, f, p, l)
@@ -130,19 +133,19 @@ func enqueueLines[S float32 | float64, F formats, P lineKinds](j Sum[S], f F, p 
 	}
 	grid := eachGrid(j.C.Session().Info(), l)
 	return withSums(j.C.Session(), f, grid.Items()*grid.Count(), func(words *linalg.Array[int64]) error {
-		return enqueueEach(j, cols > 1, f, p, l, words)
+		return enqueueEach(j, f, p, l, words)
 	})
 }
 
-// enqueueAndRound adds up by a function that leaves parts of lines of x, with down of columns.
+// enqueueAndRound adds up by a function that leaves parts of lines of x.
 func enqueueAndRound[S float32 | float64, F formats, P any](j Sum[S], f F, p P, l shape,
-	add func(j Sum[S], down bool, f F, p P, l shape, words *linalg.Array[int64]) error,
+	add func(j Sum[S], f F, p P, l shape, words *linalg.Array[int64]) error,
 ) error {
 	rows, cols := j.C.Dims()
 	return withSums(j.C.Session(), f, l.lines*l.parts, func(words *linalg.Array[int64]) error {
 		c := j.C
 		j.C = j.X.Slice(0, 0, 0, 0)
-		if err := add(j, cols > 1, f, p, l, words); err != nil {
+		if err := add(j, f, p, l, words); err != nil {
 			return err
 		}
 		return round(c, words, f, l.lines*l.parts/(rows*cols), quotient{j.Over, j.Root})
@@ -166,7 +169,7 @@ func enqueueTall[S float32 | float64, F formats, P lineKinds](j Sum[S], f F, p P
 	for from := 0; from < rows; from += mostLines {
 		end := min(from+mostLines, rows)
 		j.X, j.Y = x.Slice(from, end, 0, cols), y.Slice(from, end, 0, cols)
-		if err := addParts(j, false, sum, 0, 1, f, p, lineShape(s.Info(), j.X, 1, 1), enqueueEach); err != nil {
+		if err := addParts(j, sum, 0, 1, f, p, lineShape(s.Info(), j.X, 1, 1), enqueueEach); err != nil {
 			return err
 		}
 	}
@@ -174,14 +177,14 @@ func enqueueTall[S float32 | float64, F formats, P lineKinds](j Sum[S], f F, p P
 }
 
 // addParts adds to so many sums, from the first on, what a function leaves of parts of lines of x.
-func addParts[S float32 | float64, F formats, P any](j Sum[S], down bool, sums *linalg.Array[int64],
-	first, outputs int, f F, p P, l shape,
-	add func(j Sum[S], down bool, f F, p P, l shape, words *linalg.Array[int64]) error,
+func addParts[S float32 | float64, F formats, P any](j Sum[S], sums *linalg.Array[int64], first, outputs int, f F,
+	p P, l shape,
+	add func(j Sum[S], f F, p P, l shape, words *linalg.Array[int64]) error,
 ) error {
 	s := sums.Session()
 	l.spread = true
 	return withSums(s, f, l.lines*l.parts, func(words *linalg.Array[int64]) error {
-		if err := add(j, down, f, p, l, words); err != nil {
+		if err := add(j, f, p, l, words); err != nil {
 			return err
 		}
 		height := f.words() + 1
@@ -196,11 +199,10 @@ func withSums[F formats](s *linalg.Session, f F, n int, do func(words *linalg.Ar
 }
 
 // enqueueParts adds up into parts as the shape has it.
-func enqueueParts[S float32 | float64, F formats, P kinds](j Sum[S], down bool, f F, p P, l shape,
-	words *linalg.Array[int64],
+func enqueueParts[S float32 | float64, F formats, P kinds](j Sum[S], f F, p P, l shape, words *linalg.Array[int64],
 ) error {
 	if l.each {
-		return enqueueEach(j, down, f, p, l, words)
+		return enqueueEach(j, f, p, l, words)
 	}
 	if j.Shift == nil {
 		j.Shift = j.X.Slice(0, 0, 0, 0)
@@ -208,14 +210,13 @@ func enqueueParts[S float32 | float64, F formats, P kinds](j Sum[S], down bool, 
 	return enqueueAlong(j, l.lines, f, p, l, words, j.Shift)
 }
 
-func enqueueEach[S float32 | float64, F formats, P lineKinds](j Sum[S], down bool, f F, p P, l shape,
-	words *linalg.Array[int64],
+func enqueueEach[S float32 | float64, F formats, P lineKinds](j Sum[S], f F, p P, l shape, words *linalg.Array[int64],
 ) error {
 	if j.Shift == nil {
 		j.Shift = j.X.Slice(0, 0, 0, 0)
 	}
 	s := j.X.Session()
-	return LaunchEach[S](s, eachGrid(s.Info(), l), f, p, j.C, j.X, j.Y, words, j.Shift, down, l.spread, l.turns,
+	return LaunchEach[S](s, eachGrid(s.Info(), l), f, p, j.C, j.X, j.Y, words, j.Shift, l.down, l.spread, l.turns,
 		quotient{j.Over, j.Root}, maskOf(j.Abs))
 }
 
@@ -261,6 +262,7 @@ type shape struct {
 	parts int  // of a line
 	lines int  // which are added up one by one: a line for each output, or several for a whole matrix
 	each  bool // a work-item a line, not a group
+	down  bool // lines are columns
 
 	spread bool // parts are left as words, for Gather
 }
@@ -345,28 +347,41 @@ const maxParts = 1 << 16
 
 // lineShape is the shape of a sum by Each. On the cpu device a group is a strip.
 func lineShape[T any](info backend.Info, x *linalg.Array[T], rows, cols int) shape {
-	l := newShape(info, x, rows, cols)
-	xr, xc := x.Dims()
-	l.each = true
 	if cols > 1 {
-		l.lines = cols
-		if info.Host {
-			l.lanes = stripOf[T]()
-		}
-		if info.Host && xr <= 4096 {
-			l.parts = 1
-		}
-		if info.GPU { // enough work-items to hide what memory takes
-			const least, perUnit = 16, 1024
-			warps := (cols + 31) / 32 * 32
-			l.parts = max(1, min(max(1, info.ComputeUnits)*perUnit/warps, xr/least, maxParts/cols))
-		}
-		return l
+		return columnShape(info, x)
 	}
 	const share = 256 // terms of a work-item, at least
-	l.lines, l.lanes = max(1, xr), lanesFor(info)
+	xr, xc := x.Dims()
+	l := newShape(info, x, rows, cols)
+	l.each, l.lines, l.lanes = true, max(1, xr), lanesFor(info)
 	l.parts = max(1, min(workItems(info)/l.lines, xc/share))
 	return l
+}
+
+// columnShape is that of columns, a line each.
+func columnShape[T any](info backend.Info, x *linalg.Array[T]) shape {
+	xr, xc := x.Dims()
+	l := newShape(info, x, 1, max(2, xc))
+	l.each, l.down, l.lines = true, true, xc
+	if info.Host {
+		l.lanes = stripOf[T]()
+	}
+	if info.Host && xr <= 4096 {
+		l.parts = 1
+	}
+	if info.GPU { // enough work-items to hide what memory takes
+		const least, perUnit = 16, 1024
+		warps := (xc + 31) / 32 * 32
+		l.parts = max(1, min(max(1, info.ComputeUnits)*perUnit/warps, xr/least, maxParts/xc))
+	}
+	return l
+}
+
+// isNarrow tells whether x is some columns of a wider array on the cpu device: down them there is
+// less to do than along its rows.
+func isNarrow[T any](info backend.Info, x *linalg.Array[T]) bool {
+	xr, xc := x.Dims()
+	return info.Host && xc <= 8 && xr >= 64
 }
 
 // eachGrid is the grid of Each.
