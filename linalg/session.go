@@ -34,9 +34,9 @@ const EnvMemory = outofcore.EnvMemory
 // its own while it runs: calls of several goroutines may overlap, and none returns the error
 // of another. They keep a few queues, and up to 2 MiB of memory with each, for later calls; where
 // matrices go through a device in parts, also three queues and 64 MiB of page-locked memory for
-// each device, which such calls take in turn. A session keeps up to 64 MiB of the device's memory,
-// or an eighth of a GPU's, for what operations on arrays need for themselves. Close
-// releases all that.
+// each device, which such calls take in turn. A session keeps up to a 64th of the device's memory,
+// or an eighth of a GPU's, and 64 MiB at least, for what operations on arrays need for themselves.
+// Close releases all that.
 type Session struct {
 	*core
 	queue  *backend.Queue

@@ -20,14 +20,14 @@ type spares struct {
 	bytes   int64
 }
 
-// newSpares keeps 64 MiB, or on a GPU with memory of its own, where a buffer costs more, an eighth
-// of that.
+// newSpares keeps 64 MiB, or more where that is a 64th of the device's memory; on a GPU with memory
+// of its own, where a buffer costs more, an eighth.
 func newSpares(i *backend.Info) *spares {
-	most := int64(64 << 20)
+	part := int64(64)
 	if i.GPU && !i.UnifiedMemory {
-		most = max(most, i.Memory/8)
+		part = 8
 	}
-	return &spares{most: most}
+	return &spares{most: max(64<<20, i.Memory/part)}
 }
 
 // take is a buffer of at least n bytes of any values: the smallest that is there, nil where none

@@ -67,9 +67,14 @@ func TestSpares(t *testing.T) {
 	}
 }
 
-// A GPU keeps a share of its memory.
-func TestSparesOfGPU(t *testing.T) {
-	if p := newSpares(&backend.Info{GPU: true, Memory: 80 << 30}); p.most != 10<<30 {
-		t.Errorf("a GPU of 80 GiB keeps %d bytes", p.most)
+// A device keeps a share of its memory.
+func TestSparesOfDevice(t *testing.T) {
+	for info, most := range map[backend.Info]int64{
+		{GPU: true, Memory: 80 << 30}: 10 << 30, {Memory: 32 << 30}: 512 << 20, {Memory: 2 << 30}: 64 << 20,
+		{GPU: true, UnifiedMemory: true, Memory: 64 << 30}: 1 << 30,
+	} {
+		if p := newSpares(&info); p.most != most {
+			t.Errorf("a device of %d bytes keeps %d of them, not %d", info.Memory, p.most, most)
+		}
 	}
 }

@@ -63,7 +63,7 @@ func DeviceTime(s *linalg.Session, f func() error) (d time.Duration, err error) 
 
 // WithScratch calls f with a packed rows by cols array of any values, which ends with f: what an
 // operation of several launches needs for itself. f enqueues its commands on the session's queue.
-// The session keeps the memory for later operations, up to 64 MiB of it, or an eighth of a GPU's.
+// The session keeps the memory for later operations; linalg.Session says how much.
 func WithScratch[T any](s *linalg.Session, rows, cols int, f func(x *linalg.Array[T]) error) error {
 	x := new(linalg.Array[T])
 	return hooks.Scratch(s, rows, cols, reflect.TypeFor[T](), x, func() error { return f(x) })
