@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/tandem-gpu/tandem/array/internal/sums"
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/gpu"
 	"github.com/tandem-gpu/tandem/internal/inside"
 	"github.com/tandem-gpu/tandem/kernels"
@@ -26,6 +27,9 @@ func Sum[T Element](c, a *linalg.Array[T]) error {
 	}
 	if reduced(c, a) == 1 {
 		return Add(c, a, Value[T](0)) // -0 becomes +0
+	}
+	if element.TypeOf[T]().Integer() && isNarrowNumber(c, a, fewColumns) {
+		return fromPacked(a, func(a *Array[T]) error { return Sum(c, a) })
 	}
 	return sums.Enqueue(sums.Sum[T]{C: c, X: a, Over: 1})
 }
