@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/tandem-gpu/tandem/backend"
@@ -183,6 +184,13 @@ func TestAddMulErrors(t *testing.T) {
 	} {
 		if !errors.Is(test.got, test.want) {
 			t.Errorf("%s: %v, want %v", test.name, test.got, test.want)
+		}
+	}
+	for op, err := range map[string]error{
+		"Array.AddMul": x.AddMul(nil, x), "Array.SubMul": x.SubMul(x, x), "Array.Mul": x.Mul(x, nil),
+	} {
+		if !strings.Contains(err.Error(), op) {
+			t.Errorf("%s: %v", op, err)
 		}
 	}
 }

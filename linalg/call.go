@@ -170,7 +170,7 @@ func (x *call[T]) run(ctx context.Context, s *Session) (err error) {
 	dst, a, b := &x.arrays[0], &x.arrays[1], &x.arrays[2]
 	switch k := x.kernel.(type) { // by type, so that x stays off the heap
 	case productKernel:
-		err = dst.gemm(ctx, x.count, x.tA, a, x.tB, b, x.update)
+		err = dst.gemm(ctx, "Gemm", x.count, x.tA, a, x.tB, b, x.update)
 	case transposeKernel:
 		err = dst.transpose(a)
 	case elementwiseKernel:

@@ -183,18 +183,18 @@ func (c *array) gemmWith(op string, tA blas.Transpose, a *array, tB blas.Transpo
 	if err != nil {
 		return err
 	}
-	if err := c.gemm(o.ctx, o.count, tA, a, tB, b, u); err != nil || !o.waits {
+	if err := c.gemm(o.ctx, op, o.count, tA, a, tB, b, u); err != nil || !o.waits {
 		return err
 	}
 	return c.s.Wait()
 }
 
-// gemm is count products, in pieces that a cancelled ctx ends between. AddMul and SubMul are
+// gemm is count products of op, in pieces that a cancelled ctx ends between. AddMul and SubMul are
 // updates of their own.
-func (c *array) gemm(ctx context.Context, count int, tA blas.Transpose, a *array, tB blas.Transpose, b *array,
-	u update,
+func (c *array) gemm(ctx context.Context, op string, count int, tA blas.Transpose, a *array, tB blas.Transpose,
+	b *array, u update,
 ) (err error) {
-	typ, err := c.checkOperands("Gemm", a, b)
+	typ, err := c.checkOperands(op, a, b)
 	if err != nil {
 		return err
 	}
@@ -203,7 +203,7 @@ func (c *array) gemm(ctx context.Context, count int, tA blas.Transpose, a *array
 		return err
 	}
 	if c.overlaps(a) || c.overlaps(b) {
-		return fmt.Errorf("%w: Gemm", ErrOverlap)
+		return fmt.Errorf("%w: %s", ErrOverlap, op)
 	}
 	switch {
 	case c.rows == 0 || c.cols == 0:

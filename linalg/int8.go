@@ -142,7 +142,7 @@ func (c *array) gemmBytes(count int, tA blas.Transpose, a *array, tB blas.Transp
 		return err
 	}
 	defer b.spareOwn(&err)
-	return c.gemm(context.Background(), count, tA, a, tB, b, u)
+	return c.gemm(context.Background(), op, count, tA, a, tB, b, u)
 }
 
 // quads is words of four neighbours along k, rows or else columns of a: a itself where it has them,

@@ -203,7 +203,7 @@ func (r *remote[T]) cross(c *array) error {
 
 // product enqueues a*b as what u makes of c.
 func (c *array) product(a, b *array, u update) error {
-	return c.gemm(context.Background(), 1, blas.NoTrans, a, blas.NoTrans, b, u)
+	return c.gemm(context.Background(), "Gemm", 1, blas.NoTrans, a, blas.NoTrans, b, u)
 }
 
 func (r *remote[T]) Fetch(lo, hi int) error {

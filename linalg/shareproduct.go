@@ -32,7 +32,7 @@ func (product[T]) step(x *call[T], k int, c, a, b *array) error {
 		u = addMul
 	}
 	u.bytes = x.bytes
-	return c.gemm(context.Background(), 1, blas.NoTrans, a, blas.NoTrans, b, u)
+	return c.gemm(context.Background(), "Gemm", 1, blas.NoTrans, a, blas.NoTrans, b, u)
 }
 
 func (product[T]) finish(x *call[T], dst, from Matrix[T]) {
