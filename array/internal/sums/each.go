@@ -117,25 +117,14 @@ func masked[S float32 | float64](x S, mask int64) S {
 func guessLine[S float32 | float64, F format[S], P terms](f F, p P, x, y gpu.Matrix[S], o, n int, down bool, shift S,
 	mask int64, quick bool,
 ) (g guess) {
-	k := 0
-	if down { // loops of their own: here elements of one term lie side by side
-		for ; quick && k+3 < n; k += 4 { // four at a time, as in extractLanes
-			z0, w0 := lineElements(p, x, x, o, k, true)
-			z1, w1 := lineElements(p, x, x, o, k+1, true)
-			z2, w2 := lineElements(p, x, x, o, k+2, true)
-			z3, w3 := lineElements(p, x, x, o, k+3, true)
-			g = plus(f, p, g, z0, w0, shift, mask, true)
-			g = plus(f, p, g, z1, w1, shift, mask, true)
-			g = plus(f, p, g, z2, w2, shift, mask, true)
-			g = plus(f, p, g, z3, w3, shift, mask, true)
-		}
-		for ; k < n; k++ {
+	if down { // a loop of its own: here elements of one term lie side by side
+		for k := range n {
 			z, w := lineElements(p, x, x, o, k, true)
 			g = plus(f, p, g, z, w, shift, mask, quick)
 		}
 		return g
 	}
-	for ; k < n; k++ {
+	for k := range n {
 		z, w := lineElements(p, x, y, o, k, false)
 		g = plus(f, p, g, z, w, shift, mask, quick)
 	}

@@ -165,9 +165,8 @@ func FoldAlong[T, D float32 | float64 | int32 | bool, K int32 | int64, F folder[
 	for o := it.Group(1); o < outputs; o += it.Groups(1) {
 		e := f.none()
 		for i := i0; i < height; i += di {
-			row := x.Data[(o*height+i)*x.Stride:][j0:j1]
-			for j := l; j < len(row); j += n {
-				e = f.with(e, row[j], K(i*cols+j0+j), order)
+			for j := j0 + l; j < j1; j += n {
+				e = f.with(e, x.Data[(o*height+i)*x.Stride+j], K(i*cols+j), order)
 			}
 		}
 		var s state

@@ -86,35 +86,41 @@ INLINE void rows8(i64 n, const T *a, i64 lda, const T *x, T *y) {
   }
 }
 
-/* COLUMN is where register v of m begins among columns of which the last register has those that end
- * at last + n: some may be those of the one before, too, of which it has the same. */
+/* COLUMN is where register v of m begins: the last one at column last, so that it may have columns of
+ * the one before, too, for which it computes the same. */
 #define COLUMN(n, m, v) ((v) < (m) - 1 ? (v) * (n) : last)
 
-/* panel is any rows and columns, with the chains in registers while the rows go by. Between LANES and
- * four times as many columns go by at once, fewer as two parts of a register that overlap. */
-#define PANEL(n, m, at_last) { \
-    i64 last = at_last; \
-    VECTOR(n) s[m]; \
-    UNROLL for (int i = 0; i < m; i++) s[i] = LOAD(n, y + COLUMN(n, m, i)); \
+/* BY_PANELS does DO(w, m, last), with m registers of w columns, for all of cols columns, and NEXT(done)
+ * between. Between LANES and four times as many columns are done at once, fewer as two parts of a
+ * register that overlap, PART(w). */
+#define BY_PANELS(cols, DO, NEXT, PART) \
+  for (; cols >= 5 * LANES; NEXT(4 * LANES)) DO(LANES, 4, 3 * LANES); \
+  if (cols > 4 * LANES) { \
+    DO(LANES, 3, 2 * LANES); \
+    NEXT(3 * LANES); \
+  } \
+  if (cols > 3 * LANES) DO(LANES, 4, cols - LANES); \
+  else if (cols > 2 * LANES) DO(LANES, 3, cols - LANES); \
+  else if (cols > LANES) DO(LANES, 2, cols - LANES); \
+  else if (cols == LANES) DO(LANES, 1, 0); \
+  PAIRS(PART) \
+  else if (cols == 1) DO(1, 1, 0);
+
+/* panel is any rows and columns, with the chains in registers while the rows go by. */
+#define PANEL(w, m, at) do { \
+    i64 last = at; \
+    VECTOR(w) s[m]; \
+    UNROLL for (int i = 0; i < m; i++) s[i] = LOAD(w, y + COLUMN(w, m, i)); \
     const T *row = a; \
     for (i64 p = 0; p < k; p++, row += lda) \
-      UNROLL for (int i = 0; i < m; i++) s[i] = FMA(LOAD(n, row + COLUMN(n, m, i)), (VECTOR(n))(x[p]), s[i]); \
-    UNROLL for (int i = 0; i < m; i++) STORE(n, y + COLUMN(n, m, i), s[i]); \
-  }
-#define PANEL_PART(w) else if (n >= w) PANEL(w, 2, n - w)
+      UNROLL for (int i = 0; i < m; i++) s[i] = FMA(LOAD(w, row + COLUMN(w, m, i)), (VECTOR(w))(x[p]), s[i]); \
+    UNROLL for (int i = 0; i < m; i++) STORE(w, y + COLUMN(w, m, i), s[i]); \
+  } while (0)
+#define PANEL_PART(w) else if (n >= w) PANEL(w, 2, n - w);
+#define PANEL_NEXT(done) n -= done, a += done, y += done
 
 static __attribute__((noinline)) void panel(i64 k, i64 n, const T *a, i64 lda, const T *x, T *y) {
-  for (; n >= 5 * LANES; n -= 4 * LANES, a += 4 * LANES, y += 4 * LANES) PANEL(LANES, 4, 3 * LANES)
-  if (n > 4 * LANES) {
-    PANEL(LANES, 3, 2 * LANES)
-    n -= 3 * LANES, a += 3 * LANES, y += 3 * LANES;
-  }
-  if (n > 3 * LANES) PANEL(LANES, 4, n - LANES)
-  else if (n > 2 * LANES) PANEL(LANES, 3, n - LANES)
-  else if (n > LANES) PANEL(LANES, 2, n - LANES)
-  else if (n == LANES) PANEL(LANES, 1, 0)
-  PAIRS(PANEL_PART)
-  else if (n == 1) PANEL(1, 1, 0)
+  BY_PANELS(n, PANEL, PANEL_NEXT, PANEL_PART)
 }
 
 typedef struct { i64 k, n; const T *a; i64 lda; const T *x; T *y; } addRow_args;
@@ -520,7 +526,7 @@ typedef struct { i64 n, cols; f64 alpha; const T *e; i64 eRow, eCol; T *b; i64 b
   }
 #define STORES(n, m, x) UNROLL for (int v = 0; v < m; v++) STORE(n, row + COLUMN(n, m, v), x);
 #define PANELS(W, m) \
-  static void FUNCTION(multiply, W, m)(const triangle_args *c, T *b, i64 last) { \
+  INLINE void FUNCTION(multiply, W, m)(const triangle_args *c, T *b, i64 last) { \
     T alpha = (T)c->alpha; \
     for (i64 i = c->n - 1; i >= 0; i--) { \
       const T *e = c->e + i * c->eRow; \
@@ -537,7 +543,7 @@ typedef struct { i64 n, cols; f64 alpha; const T *e; i64 eRow, eCol; T *b; i64 b
       STORES(W, m, s[v] * alpha) \
     } \
   } \
-  static void FUNCTION(solve, W, m)(const triangle_args *c, T *b, i64 last) { \
+  INLINE void FUNCTION(solve, W, m)(const triangle_args *c, T *b, i64 last) { \
     T alpha = (T)c->alpha; \
     for (i64 i = 0; i < c->n; i++) { \
       const T *e = c->e + i * c->eRow; \
@@ -550,29 +556,27 @@ typedef struct { i64 n, cols; f64 alpha; const T *e; i64 eRow, eCol; T *b; i64 b
     } \
   }
 #define PANELS_OF_PART(n) PANELS(n, 2)
-PANELS(1, 1) PAIRS(PANELS_OF_PART) PANELS(LANES, 1) PANELS(LANES, 2) PANELS(LANES, 3) PANELS(LANES, 4) PANELS(LANES, 8)
+PANELS(1, 1) PAIRS(PANELS_OF_PART) PANELS(LANES, 1) PANELS(LANES, 2) PANELS(LANES, 3) PANELS(LANES, 4)
 
-/* Eight registers of columns are a panel, as many chains as hide what a step takes, then four;
- * between LANES and four times as many columns are one, fewer two overlapping parts of a register. */
-#define CALL(name, n, m) FUNCTION(name, n, m)(&c, c.b, cols - n)
-#define MULTIPLY_PART(n) else if (cols >= n) CALL(multiply, n, 2);
-#define SOLVE_PART(n) else if (cols >= n) CALL(solve, n, 2);
-#define TRIANGLE(name, PART) \
-  ENTRY name(triangle_args *args) { \
-    triangle_args c = *args; \
-    i64 cols = c.cols; \
-    for (; cols >= 9 * LANES; cols -= 8 * LANES, c.b += 8 * LANES) FUNCTION(name, LANES, 8)(&c, c.b, 7 * LANES); \
-    for (; cols >= 5 * LANES; cols -= 4 * LANES, c.b += 4 * LANES) FUNCTION(name, LANES, 4)(&c, c.b, 3 * LANES); \
-    if (cols > 4 * LANES) FUNCTION(name, LANES, 3)(&c, c.b, 2 * LANES), cols -= 3 * LANES, c.b += 3 * LANES; \
-    if (cols > 3 * LANES) CALL(name, LANES, 4); \
-    else if (cols > 2 * LANES) CALL(name, LANES, 3); \
-    else if (cols > LANES) CALL(name, LANES, 2); \
-    else if (cols == LANES) CALL(name, LANES, 1); \
-    PAIRS(PART) \
-    else FUNCTION(name, 1, 1)(&c, c.b, 0); \
-  }
-TRIANGLE(multiply, MULTIPLY_PART)
-TRIANGLE(solve, SOLVE_PART)
+#define MULTIPLY(w, m, last) FUNCTION(multiply, w, m)(&c, b, last)
+#define SOLVE(w, m, last) FUNCTION(solve, w, m)(&c, b, last)
+#define MULTIPLY_PART(w) else if (cols >= w) MULTIPLY(w, 2, cols - w);
+#define SOLVE_PART(w) else if (cols >= w) SOLVE(w, 2, cols - w);
+#define TRIANGLE_NEXT(done) cols -= done, b += done
+
+ENTRY multiply(triangle_args *args) {
+  triangle_args c = *args;
+  i64 cols = c.cols;
+  T *b = c.b;
+  BY_PANELS(cols, MULTIPLY, TRIANGLE_NEXT, MULTIPLY_PART)
+}
+
+ENTRY solve(triangle_args *args) {
+  triangle_args c = *args;
+  i64 cols = c.cols;
+  T *b = c.b;
+  BY_PANELS(cols, SOLVE, TRIANGLE_NEXT, SOLVE_PART)
+}
 
 /* cholesky is Cholesky of cholesky.go. The rows are copied to the stack first, where they lie in
  * whole registers; the lanes before the diagonal and behind the last column have numbers that
