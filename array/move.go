@@ -312,7 +312,7 @@ type unsigned interface {
 // moveGrid is the grid of a kernel of package moves for so many rows, and whether they are short:
 // then a work-item takes a row.
 func moveGrid(info backend.Info, rows, cols int) (g backend.Grid, short bool) {
-	if !info.GPU && cols <= fewColumns {
+	if !info.GPU && cols <= sums.FewColumns {
 		return backend.GridFor(rows), true
 	}
 	return kernels.ElementwiseGrid(&info, int64(rows), int64(cols)), false

@@ -1,28 +1,19 @@
 package array
 
-import "github.com/tandem-gpu/tandem/internal/inside"
+import (
+	"github.com/tandem-gpu/tandem/array/internal/sums"
+	"github.com/tandem-gpu/tandem/internal/inside"
+)
 
 // A few columns of a wider array take the cpu device ten times as long as packed ones, where all
 // elements go one after the other: then it works on a packed copy, which takes less time.
-
-// fewColumns are too few for a row to be a group's work, and leastRows enough for a copy.
-const (
-	fewColumns = 8
-	leastRows  = 64
-)
-
-// isNarrow tells whether a is better worked on in a packed copy.
-func isNarrow[T any](a *Array[T]) bool {
-	rows, cols := a.Dims()
-	return cols <= fewColumns && rows >= leastRows && cols > 0 && a.Stride() != cols && a.Session().Info().Host
-}
 
 // isNarrowNumber tells whether a, of so many columns at most, is better reduced to c, which is a
 // number then, from a packed copy.
 func isNarrowNumber[T, D any](c *Array[D], a *Array[T], most int) bool {
 	rows, cols := c.Dims()
 	_, k := a.Dims()
-	return rows*cols == 1 && k <= most && isNarrow(a)
+	return rows*cols == 1 && k <= most && sums.IsNarrow(a)
 }
 
 // fromPacked calls f with a packed copy of a.

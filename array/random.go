@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/tandem-gpu/tandem/array/internal/random"
+	"github.com/tandem-gpu/tandem/array/internal/sums"
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/internal/inside"
 )
@@ -145,7 +146,7 @@ func fill[T Element, M random.Maker](op string, r *Stream, c *Array[T], m M, spa
 	case r.Next == math.MaxUint64:
 		return argument(op, fmt.Sprintf("the stream of seed %d is at its end; take another seed", r.Seed))
 	}
-	if isNarrow(c) {
+	if sums.IsNarrow(c) {
 		return toPacked(c, func(c *Array[T]) error { return fill(op, r, c, m, span) })
 	}
 	c = flat(c)

@@ -28,7 +28,7 @@ func Sum[T Element](c, a *linalg.Array[T]) error {
 	if reduced(c, a) == 1 {
 		return Add(c, a, Value[T](0)) // -0 becomes +0
 	}
-	if element.TypeOf[T]().Integer() && isNarrowNumber(c, a, fewColumns) {
+	if element.TypeOf[T]().Integer() && isNarrowNumber(c, a, sums.FewColumns) {
 		return fromPacked(a, func(a *Array[T]) error { return Sum(c, a) })
 	}
 	return sums.Enqueue(sums.Sum[T]{C: c, X: a, Over: 1})
@@ -368,7 +368,7 @@ func most[T Element](op string, c, a *linalg.Array[T], o sums.Order) error {
 	if err := checkSome(op, c, a); err != nil {
 		return err
 	}
-	if isNarrowNumber(c, a, fewColumns) {
+	if isNarrowNumber(c, a, sums.FewColumns) {
 		return fromPacked(a, func(a *Array[T]) error { return sums.Most(c, a, o) })
 	}
 	return sums.Most(c, a, o)
@@ -392,7 +392,7 @@ func index[T Element](op string, c *linalg.Array[int32], a *linalg.Array[T], o s
 	if n := reduced(c, a); n > math.MaxInt32 {
 		return fmt.Errorf("%w: %s of %s: an int32 has no index for %d elements", linalg.ErrShape, op, a, n)
 	}
-	if isNarrowNumber(c, a, fewColumns) {
+	if isNarrowNumber(c, a, sums.FewColumns) {
 		return fromPacked(a, func(a *Array[T]) error { return sums.Index(c, a, o) })
 	}
 	return sums.Index(c, a, o)
@@ -403,7 +403,7 @@ func Count(c *linalg.Array[int32], mask *linalg.Array[bool]) error {
 	if err := checkReduction("Count", c, mask); err != nil {
 		return err
 	}
-	if isNarrowNumber(c, mask, fewColumns) {
+	if isNarrowNumber(c, mask, sums.FewColumns) {
 		return fromPacked(mask, func(mask *Array[bool]) error { return sums.Count(c, mask) })
 	}
 	return sums.Count(c, mask)
@@ -429,7 +429,7 @@ func truth(c, mask *linalg.Array[bool], o sums.Order) error {
 	if reduced(c, mask) == 1 {
 		return Copy(c, mask)
 	}
-	if isNarrowNumber(c, mask, fewColumns) {
+	if isNarrowNumber(c, mask, sums.FewColumns) {
 		return fromPacked(mask, func(mask *Array[bool]) error { return sums.Truth(c, mask, o) })
 	}
 	return sums.Truth(c, mask, o)

@@ -435,9 +435,9 @@ const (
 func search[T Element](c *Array[int32], edges, a *Array[T], what finding) error {
 	count, right := what == bins, what == upTo
 	switch {
-	case isNarrow(a):
+	case sums.IsNarrow(a):
 		return fromPacked(a, func(a *Array[T]) error { return search(c, edges, a, what) })
-	case !count && isNarrow(c):
+	case !count && sums.IsNarrow(c):
 		return toPacked(c, func(c *Array[int32]) error { return search(c, edges, a, what) })
 	}
 	if count {

@@ -60,7 +60,7 @@ func plus[S float32 | float64, F format[S], P terms](f F, p P, g guess, x, y, sh
 func over[S float32 | float64, F format[S]](f F, g guess, d float64) guess {
 	if f.precision() == 24 {
 		q := g.sum * (1 / d)
-		return guess{q, 0, (g.off + math.Abs(gpu.FMA(-q, d, g.sum))) * (1 / d)}
+		return guess{q, 0, (g.off + math.Abs(g.rest) + math.Abs(gpu.FMA(-q, d, g.sum))) * (1 / d)}
 	}
 	q := g.sum / d
 	rest, err := twoSum(gpu.FMA(-q, d, g.sum), g.rest)
@@ -72,14 +72,10 @@ func over[S float32 | float64, F format[S]](f F, g guess, d float64) guess {
 	return guess{q, lo, off}
 }
 
-// root is the square root of g, by two terms of its series, of float32 by one.
-func root[S float32 | float64, F format[S]](f F, g guess) guess {
+// root is the square root of g, by two terms of its series.
+func (g guess) root() guess {
 	q := math.Sqrt(g.sum)
-	left := gpu.FMA(-q, q, g.sum) + g.rest
-	if f.precision() == 24 {
-		return guess{q, 0, (g.off + math.Abs(left)) / q}
-	}
-	lo := left / (2 * q)
+	lo := (gpu.FMA(-q, q, g.sum) + g.rest) / (2 * q)
 	return guess{q, lo, g.off/q + math.Abs(lo)*ulps}
 }
 
@@ -90,15 +86,15 @@ func sure[S float32 | float64, F format[S]](f F, g guess, q quotient, quick bool
 		g.off *= float64(n) * ulps
 	}
 	g.sum, g.rest = twoSum(g.sum, g.rest)
-	if f.precision() == 24 {
-		g.rest, g.off = 0, g.off+math.Abs(g.rest)
-	}
 	ok := q.over != 0 && q.over < 1<<24 && (g.sum == 0 || math.Abs(g.sum) >= least)
 	if q.over > 1 {
 		g = over(f, g, float64(q.over))
 	}
 	if q.root && g.sum != 0 {
-		g = root(f, g)
+		g = g.root()
+	}
+	if f.precision() == 24 {
+		g.off += math.Abs(g.rest)
 	}
 	if g.off != 0 { // it was rounded, and what is below it may be lost
 		g.off = g.off*(1+0x1p-10) + math.Abs(g.rest)*ulps

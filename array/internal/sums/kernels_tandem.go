@@ -44,7 +44,7 @@ var AlongKernels = support.Kernels{
 }
 
 var AlongFloat32SinglePlainKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Along_float32_single_plain", nativecode.Code_along.Of("Along_float32_single_plain", "61dacc9f4f5e0f727e6181dd5dde83b5"), support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("r.outputs", "long", 8).Scalar("r.height", "long", 8).Scalar("r.cols", "long", 8).Scalar("r.turns", "long", 8).Scalar("r.spread", "uint", 4).Scalar("r.fours", "uint", 4).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), AlongFloat32SinglePlainGo, AlongFloat32SinglePlainPlain, "along.go", "../../../internal/superacc/superacc.go", "format.go", "block.go", "../../../internal/superacc/value.go")
+	return kernelsPacked.Source("Along_float32_single_plain", nativecode.Code_along.Of("Along_float32_single_plain", "19d9f61c73dbb12e77c6b7ade18c73be"), support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("r.outputs", "long", 8).Scalar("r.height", "long", 8).Scalar("r.cols", "long", 8).Scalar("r.turns", "long", 8).Scalar("r.spread", "uint", 4).Scalar("r.fours", "uint", 4).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), AlongFloat32SinglePlainGo, AlongFloat32SinglePlainPlain, "along.go", "../../../internal/superacc/superacc.go", "format.go", "block.go", "../../../internal/superacc/value.go")
 }}
 
 var AlongFloat64DoublePlainKernel = support.Lazy{New: func() *backend.Source {
@@ -52,7 +52,7 @@ var AlongFloat64DoublePlainKernel = support.Lazy{New: func() *backend.Source {
 }}
 
 var AlongFloat32SingleProductKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Along_float32_single_product", nativecode.Code_along.Of("Along_float32_single_product", "b2ec8ec5a8db312b8db88fbf819d919f"), support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("r.outputs", "long", 8).Scalar("r.height", "long", 8).Scalar("r.cols", "long", 8).Scalar("r.turns", "long", 8).Scalar("r.spread", "uint", 4).Scalar("r.fours", "uint", 4).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), AlongFloat32SingleProductGo, AlongFloat32SingleProductPlain, "along.go", "../../../internal/superacc/superacc.go", "format.go", "block.go", "../../../internal/superacc/value.go")
+	return kernelsPacked.Source("Along_float32_single_product", nativecode.Code_along.Of("Along_float32_single_product", "260ced9344b85402b2cbbf3b5f8e4015"), support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("r.outputs", "long", 8).Scalar("r.height", "long", 8).Scalar("r.cols", "long", 8).Scalar("r.turns", "long", 8).Scalar("r.spread", "uint", 4).Scalar("r.fours", "uint", 4).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), AlongFloat32SingleProductGo, AlongFloat32SingleProductPlain, "along.go", "../../../internal/superacc/superacc.go", "format.go", "block.go", "../../../internal/superacc/value.go")
 }}
 
 var AlongFloat64DoubleProductKernel = support.Lazy{New: func() *backend.Source {
@@ -86,23 +86,23 @@ var EachKernels = support.Kernels{
 }
 
 var EachFloat32SinglePlainKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Each_float32_single_plain", nativecode.Code_each.Of("Each_float32_single_plain", "75c8f0b37553509224f80b202d7d84a5"), support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("down", "uint", 4).Scalar("spread", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat32SinglePlainGo, EachFloat32SinglePlainPlain, "each.go", "fold.go", "prefix.go", "../../../internal/superacc/superacc.go", "format.go", "../../../internal/superacc/value.go", "block.go")
+	return kernelsPacked.Source("Each_float32_single_plain", nativecode.Code_each.Of("Each_float32_single_plain", "8fae86102fad6a22a75758d1ef4e2739"), support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("down", "uint", 4).Scalar("spread", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat32SinglePlainGo, EachFloat32SinglePlainPlain, "each.go", "fold.go", "prefix.go", "../../../internal/superacc/superacc.go", "format.go", "../../../internal/superacc/value.go", "block.go")
 }}
 
 var EachFloat64DoublePlainKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Each_float64_double_plain", nativecode.Code_each.Of("Each_float64_double_plain", "9029ce2d7a461c96ea9d11802534144c"), support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("words", "long", 8).ConstSlice("shift", "double", 8).Scalar("down", "uint", 4).Scalar("spread", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat64DoublePlainGo, EachFloat64DoublePlainPlain, "each.go", "fold.go", "prefix.go", "../../../internal/superacc/superacc.go", "format.go", "../../../internal/superacc/value.go", "block.go")
+	return kernelsPacked.Source("Each_float64_double_plain", nativecode.Code_each.Of("Each_float64_double_plain", "629e72dbdb4ee5dc7f7fe173f7d81b6c"), support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("words", "long", 8).ConstSlice("shift", "double", 8).Scalar("down", "uint", 4).Scalar("spread", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat64DoublePlainGo, EachFloat64DoublePlainPlain, "each.go", "fold.go", "prefix.go", "../../../internal/superacc/superacc.go", "format.go", "../../../internal/superacc/value.go", "block.go")
 }}
 
 var EachFloat32SingleProductKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Each_float32_single_product", nativecode.Code_each.Of("Each_float32_single_product", "48f26b61d227beb843f1550dcecd3d85"), support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("down", "uint", 4).Scalar("spread", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat32SingleProductGo, EachFloat32SingleProductPlain, "each.go", "fold.go", "prefix.go", "../../../internal/superacc/superacc.go", "format.go", "../../../internal/superacc/value.go", "block.go")
+	return kernelsPacked.Source("Each_float32_single_product", nativecode.Code_each.Of("Each_float32_single_product", "7948b4cbcbb2113a39183107b911e907"), support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("down", "uint", 4).Scalar("spread", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat32SingleProductGo, EachFloat32SingleProductPlain, "each.go", "fold.go", "prefix.go", "../../../internal/superacc/superacc.go", "format.go", "../../../internal/superacc/value.go", "block.go")
 }}
 
 var EachFloat64DoubleProductKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Each_float64_double_product", nativecode.Code_each.Of("Each_float64_double_product", "6226850839f8a9a73f157f752ae4c0b2"), support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("words", "long", 8).ConstSlice("shift", "double", 8).Scalar("down", "uint", 4).Scalar("spread", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat64DoubleProductGo, EachFloat64DoubleProductPlain, "each.go", "fold.go", "prefix.go", "../../../internal/superacc/superacc.go", "format.go", "../../../internal/superacc/value.go", "block.go")
+	return kernelsPacked.Source("Each_float64_double_product", nativecode.Code_each.Of("Each_float64_double_product", "5e2f7d5acf1828aafc6084fe6c6fef57"), support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("words", "long", 8).ConstSlice("shift", "double", 8).Scalar("down", "uint", 4).Scalar("spread", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat64DoubleProductGo, EachFloat64DoubleProductPlain, "each.go", "fold.go", "prefix.go", "../../../internal/superacc/superacc.go", "format.go", "../../../internal/superacc/value.go", "block.go")
 }}
 
 var EachFloat32SingleBareKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Each_float32_single_bare", nativecode.Code_each.Of("Each_float32_single_bare", "f697e71f3c59cac3c49fa5b36575de30"), support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("down", "uint", 4).Scalar("spread", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat32SingleBareGo, EachFloat32SingleBarePlain, "each.go", "prefix.go", "../../../internal/superacc/superacc.go", "fold.go", "../../../internal/superacc/value.go", "block.go", "format.go")
+	return kernelsPacked.Source("Each_float32_single_bare", nativecode.Code_each.Of("Each_float32_single_bare", "0910d0305ccd2c039d436104845ad264"), support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("down", "uint", 4).Scalar("spread", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat32SingleBareGo, EachFloat32SingleBarePlain, "each.go", "prefix.go", "../../../internal/superacc/superacc.go", "fold.go", "../../../internal/superacc/value.go", "block.go", "format.go")
 }}
 
 // LaunchFoldAlong runs [FoldAlong] over grid. Slices and matrices are in host memory or on the device of s;
@@ -140,39 +140,39 @@ var FoldAlongKernels = support.Kernels{
 }
 
 var FoldAlongFloat32Float32Int32Ends32Value32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("FoldAlong_float32_float32_int32_ends32_value32", nativecode.Code_foldalong.Of("FoldAlong_float32_float32_int32_ends32_value32", "d22acc24f5f681d93473c15e3dc1d57e"), support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongFloat32Float32Int32Ends32Value32Go, FoldAlongFloat32Float32Int32Ends32Value32Plain, "fold.go")
+	return kernelsPacked.Source("FoldAlong_float32_float32_int32_ends32_value32", nativecode.Code_foldalong.Of("FoldAlong_float32_float32_int32_ends32_value32", "966b6bce327c1dfc3181b5739c0a5668"), support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongFloat32Float32Int32Ends32Value32Go, FoldAlongFloat32Float32Int32Ends32Value32Plain, "fold.go")
 }}
 
 var FoldAlongFloat64Float64Int64Ends64Value64Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("FoldAlong_float64_float64_int64_ends64_value64", nativecode.Code_foldalong.Of("FoldAlong_float64_float64_int64_ends64_value64", "b173b0f0c55f3f744cb54679a2bdaa7a"), support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "long", 8), FoldAlongFloat64Float64Int64Ends64Value64Go, FoldAlongFloat64Float64Int64Ends64Value64Plain, "fold.go")
+	return kernelsPacked.Source("FoldAlong_float64_float64_int64_ends64_value64", nativecode.Code_foldalong.Of("FoldAlong_float64_float64_int64_ends64_value64", "7ba311409014c3782b2c4bfe03d109c7"), support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "long", 8), FoldAlongFloat64Float64Int64Ends64Value64Go, FoldAlongFloat64Float64Int64Ends64Value64Plain, "fold.go")
 }}
 
 var FoldAlongFloat32Int32Int32First32IndexKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("FoldAlong_float32_int32_int32_first32_index", nativecode.Code_foldalong.Of("FoldAlong_float32_int32_int32_first32_index", "8251ea472e96043285b486679c4f6e7a"), support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongFloat32Int32Int32First32IndexGo, FoldAlongFloat32Int32Int32First32IndexPlain, "fold.go")
+	return kernelsPacked.Source("FoldAlong_float32_int32_int32_first32_index", nativecode.Code_foldalong.Of("FoldAlong_float32_int32_int32_first32_index", "a0beb65a3c7085bbbb46a09fa3eb9883"), support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongFloat32Int32Int32First32IndexGo, FoldAlongFloat32Int32Int32First32IndexPlain, "fold.go")
 }}
 
 var FoldAlongFloat64Int32Int64First64IndexKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("FoldAlong_float64_int32_int64_first64_index", nativecode.Code_foldalong.Of("FoldAlong_float64_int32_int64_first64_index", "bd620a263f6957c0d8d0c1dddadc4cb5"), support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "long", 8), FoldAlongFloat64Int32Int64First64IndexGo, FoldAlongFloat64Int32Int64First64IndexPlain, "fold.go")
+	return kernelsPacked.Source("FoldAlong_float64_int32_int64_first64_index", nativecode.Code_foldalong.Of("FoldAlong_float64_int32_int64_first64_index", "35729676d7760a5ac2435ecc4191928e"), support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "long", 8), FoldAlongFloat64Int32Int64First64IndexGo, FoldAlongFloat64Int32Int64First64IndexPlain, "fold.go")
 }}
 
 var FoldAlongInt32Int32Int32EndsIntValueIntKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("FoldAlong_int32_int32_int32_endsInt_valueInt", nativecode.Code_foldalong.Of("FoldAlong_int32_int32_int32_endsInt_valueInt", "024b85781651f169db7133263db6d0bb"), support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongInt32Int32Int32EndsIntValueIntGo, FoldAlongInt32Int32Int32EndsIntValueIntPlain, "fold.go")
+	return kernelsPacked.Source("FoldAlong_int32_int32_int32_endsInt_valueInt", nativecode.Code_foldalong.Of("FoldAlong_int32_int32_int32_endsInt_valueInt", "27e4b42da92e3f6779f8959645c4deb2"), support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongInt32Int32Int32EndsIntValueIntGo, FoldAlongInt32Int32Int32EndsIntValueIntPlain, "fold.go")
 }}
 
 var FoldAlongInt32Int32Int32FirstIntIndexKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("FoldAlong_int32_int32_int32_firstInt_index", nativecode.Code_foldalong.Of("FoldAlong_int32_int32_int32_firstInt_index", "035cf80b10ec0ed418a158fbf64a8156"), support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongInt32Int32Int32FirstIntIndexGo, FoldAlongInt32Int32Int32FirstIntIndexPlain, "fold.go")
+	return kernelsPacked.Source("FoldAlong_int32_int32_int32_firstInt_index", nativecode.Code_foldalong.Of("FoldAlong_int32_int32_int32_firstInt_index", "a542e17d8f069bd06920110697bd0d39"), support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongInt32Int32Int32FirstIntIndexGo, FoldAlongInt32Int32Int32FirstIntIndexPlain, "fold.go")
 }}
 
 var FoldAlongInt32Int32Int32Add32TotalKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("FoldAlong_int32_int32_int32_add32_total", nativecode.Code_foldalong.Of("FoldAlong_int32_int32_int32_add32_total", "a90557784079b12237fc18ae1a8b3689"), support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongInt32Int32Int32Add32TotalGo, FoldAlongInt32Int32Int32Add32TotalPlain, "fold.go")
+	return kernelsPacked.Source("FoldAlong_int32_int32_int32_add32_total", nativecode.Code_foldalong.Of("FoldAlong_int32_int32_int32_add32_total", "083ff8670fe3e6b688d4660624d3956b"), support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongInt32Int32Int32Add32TotalGo, FoldAlongInt32Int32Int32Add32TotalPlain, "fold.go")
 }}
 
 var FoldAlongBoolInt32Int32CountTotalKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("FoldAlong_bool_int32_int32_count_total", nativecode.Code_foldalong.Of("FoldAlong_bool_int32_int32_count_total", "5517d22fbc9d40f51539ad9aa0fda68b"), support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongBoolInt32Int32CountTotalGo, FoldAlongBoolInt32Int32CountTotalPlain, "fold.go")
+	return kernelsPacked.Source("FoldAlong_bool_int32_int32_count_total", nativecode.Code_foldalong.Of("FoldAlong_bool_int32_int32_count_total", "95647a2a875de7c1e1c2c7d3fa1b0652"), support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongBoolInt32Int32CountTotalGo, FoldAlongBoolInt32Int32CountTotalPlain, "fold.go")
 }}
 
 var FoldAlongBoolBoolInt32EndsBoolTruthKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("FoldAlong_bool_bool_int32_endsBool_truth", nativecode.Code_foldalong.Of("FoldAlong_bool_bool_int32_endsBool_truth", "2650a19039a4cdf60091262c7bd5d9c3"), support.Params{}.Matrix("c", "uchar", 1).Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongBoolBoolInt32EndsBoolTruthGo, FoldAlongBoolBoolInt32EndsBoolTruthPlain, "fold.go")
+	return kernelsPacked.Source("FoldAlong_bool_bool_int32_endsBool_truth", nativecode.Code_foldalong.Of("FoldAlong_bool_bool_int32_endsBool_truth", "51606b512562190101852ff8cdb9ffc3"), support.Params{}.Matrix("c", "uchar", 1).Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("outputs", "long", 8).Scalar("height", "long", 8).Scalar("cols", "long", 8).Scalar("order", "uint", 4), FoldAlongBoolBoolInt32EndsBoolTruthGo, FoldAlongBoolBoolInt32EndsBoolTruthPlain, "fold.go")
 }}
 
 // LaunchFoldEach runs [FoldEach] over grid. Slices and matrices are in host memory or on the device of s;
@@ -208,39 +208,39 @@ var FoldEachKernels = support.Kernels{
 }
 
 var FoldEachFloat32Float32Int32Ends32Value32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("FoldEach_float32_float32_int32_ends32_value32", nativecode.Code_foldeach.Of("FoldEach_float32_float32_int32_ends32_value32", "b767cb111c7467469e1055d2a891233e"), support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachFloat32Float32Int32Ends32Value32Go, FoldEachFloat32Float32Int32Ends32Value32Plain, "fold.go")
+	return kernelsPacked.Source("FoldEach_float32_float32_int32_ends32_value32", nativecode.Code_foldeach.Of("FoldEach_float32_float32_int32_ends32_value32", "79a152e03e3d0d1b139a75688fda9d94"), support.Params{}.Matrix("c", "float", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachFloat32Float32Int32Ends32Value32Go, FoldEachFloat32Float32Int32Ends32Value32Plain, "fold.go")
 }}
 
 var FoldEachFloat64Float64Int64Ends64Value64Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("FoldEach_float64_float64_int64_ends64_value64", nativecode.Code_foldeach.Of("FoldEach_float64_float64_int64_ends64_value64", "91a21a22c5e4ed57cf99f3a425918556"), support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("down", "uint", 4).Scalar("order", "long", 8), FoldEachFloat64Float64Int64Ends64Value64Go, FoldEachFloat64Float64Int64Ends64Value64Plain, "fold.go")
+	return kernelsPacked.Source("FoldEach_float64_float64_int64_ends64_value64", nativecode.Code_foldeach.Of("FoldEach_float64_float64_int64_ends64_value64", "da0de8c06bd418a5cbcbb93d0c63282d"), support.Params{}.Matrix("c", "double", 8).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("down", "uint", 4).Scalar("order", "long", 8), FoldEachFloat64Float64Int64Ends64Value64Go, FoldEachFloat64Float64Int64Ends64Value64Plain, "fold.go")
 }}
 
 var FoldEachFloat32Int32Int32First32IndexKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("FoldEach_float32_int32_int32_first32_index", nativecode.Code_foldeach.Of("FoldEach_float32_int32_int32_first32_index", "c1c010aaa560fb90f9270eba617afc6f"), support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachFloat32Int32Int32First32IndexGo, FoldEachFloat32Int32Int32First32IndexPlain, "fold.go")
+	return kernelsPacked.Source("FoldEach_float32_int32_int32_first32_index", nativecode.Code_foldeach.Of("FoldEach_float32_int32_int32_first32_index", "dfdfb301485c354fada745ee09f3c7d6"), support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "float", 4).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachFloat32Int32Int32First32IndexGo, FoldEachFloat32Int32Int32First32IndexPlain, "fold.go")
 }}
 
 var FoldEachFloat64Int32Int64First64IndexKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("FoldEach_float64_int32_int64_first64_index", nativecode.Code_foldeach.Of("FoldEach_float64_int32_int64_first64_index", "f3067cd201620f221e105ac00916f7f0"), support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("down", "uint", 4).Scalar("order", "long", 8), FoldEachFloat64Int32Int64First64IndexGo, FoldEachFloat64Int32Int64First64IndexPlain, "fold.go")
+	return kernelsPacked.Source("FoldEach_float64_int32_int64_first64_index", nativecode.Code_foldeach.Of("FoldEach_float64_int32_int64_first64_index", "fbd442720cbb5fcd4dbbb00e222f3223"), support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "double", 8).Scalar("down", "uint", 4).Scalar("order", "long", 8), FoldEachFloat64Int32Int64First64IndexGo, FoldEachFloat64Int32Int64First64IndexPlain, "fold.go")
 }}
 
 var FoldEachInt32Int32Int32EndsIntValueIntKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("FoldEach_int32_int32_int32_endsInt_valueInt", nativecode.Code_foldeach.Of("FoldEach_int32_int32_int32_endsInt_valueInt", "d9e7cc73ac4d53113680e3964d112fc0"), support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachInt32Int32Int32EndsIntValueIntGo, FoldEachInt32Int32Int32EndsIntValueIntPlain, "fold.go")
+	return kernelsPacked.Source("FoldEach_int32_int32_int32_endsInt_valueInt", nativecode.Code_foldeach.Of("FoldEach_int32_int32_int32_endsInt_valueInt", "c0bd93730d41c314e6fb5a02a413e8a9"), support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachInt32Int32Int32EndsIntValueIntGo, FoldEachInt32Int32Int32EndsIntValueIntPlain, "fold.go")
 }}
 
 var FoldEachInt32Int32Int32FirstIntIndexKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("FoldEach_int32_int32_int32_firstInt_index", nativecode.Code_foldeach.Of("FoldEach_int32_int32_int32_firstInt_index", "67c58e5002899fd37b97e9dac508075c"), support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachInt32Int32Int32FirstIntIndexGo, FoldEachInt32Int32Int32FirstIntIndexPlain, "fold.go")
+	return kernelsPacked.Source("FoldEach_int32_int32_int32_firstInt_index", nativecode.Code_foldeach.Of("FoldEach_int32_int32_int32_firstInt_index", "e987abca26bca0d1c86cef798b75c7da"), support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachInt32Int32Int32FirstIntIndexGo, FoldEachInt32Int32Int32FirstIntIndexPlain, "fold.go")
 }}
 
 var FoldEachInt32Int32Int32Add32TotalKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("FoldEach_int32_int32_int32_add32_total", nativecode.Code_foldeach.Of("FoldEach_int32_int32_int32_add32_total", "7a1ea5bdae7219a85ba2e0b3f90ec1cf"), support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachInt32Int32Int32Add32TotalGo, FoldEachInt32Int32Int32Add32TotalPlain, "fold.go")
+	return kernelsPacked.Source("FoldEach_int32_int32_int32_add32_total", nativecode.Code_foldeach.Of("FoldEach_int32_int32_int32_add32_total", "448e91794135f4a8d2104526e8098b0c"), support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "int", 4).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachInt32Int32Int32Add32TotalGo, FoldEachInt32Int32Int32Add32TotalPlain, "fold.go")
 }}
 
 var FoldEachBoolInt32Int32CountTotalKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("FoldEach_bool_int32_int32_count_total", nativecode.Code_foldeach.Of("FoldEach_bool_int32_int32_count_total", "bd7bde3930184500ec6cd26474d83bd4"), support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachBoolInt32Int32CountTotalGo, FoldEachBoolInt32Int32CountTotalPlain, "fold.go")
+	return kernelsPacked.Source("FoldEach_bool_int32_int32_count_total", nativecode.Code_foldeach.Of("FoldEach_bool_int32_int32_count_total", "e29212acab07d73a02b04c62d18dc95e"), support.Params{}.Matrix("c", "int", 4).Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachBoolInt32Int32CountTotalGo, FoldEachBoolInt32Int32CountTotalPlain, "fold.go")
 }}
 
 var FoldEachBoolBoolInt32EndsBoolTruthKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("FoldEach_bool_bool_int32_endsBool_truth", nativecode.Code_foldeach.Of("FoldEach_bool_bool_int32_endsBool_truth", "cb1a441858184c99bd5ff989f1ab48de"), support.Params{}.Matrix("c", "uchar", 1).Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachBoolBoolInt32EndsBoolTruthGo, FoldEachBoolBoolInt32EndsBoolTruthPlain, "fold.go")
+	return kernelsPacked.Source("FoldEach_bool_bool_int32_endsBool_truth", nativecode.Code_foldeach.Of("FoldEach_bool_bool_int32_endsBool_truth", "c21a9439b982517e7a5aa7775a431f67"), support.Params{}.Matrix("c", "uchar", 1).Slice("parts", "long", 8).ConstMatrix("x", "uchar", 1).Scalar("down", "uint", 4).Scalar("order", "uint", 4), FoldEachBoolBoolInt32EndsBoolTruthGo, FoldEachBoolBoolInt32EndsBoolTruthPlain, "fold.go")
 }}
 
 // LaunchFinish runs [Finish] over grid. Slices and matrices are in host memory or on the device of s;
@@ -269,27 +269,27 @@ var FinishKernels = support.Kernels{
 }
 
 var FinishFloat32Value32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Finish_float32_value32", nativecode.Code_finish.Of("Finish_float32_value32", "4f4de340afc274e65a97ee4300beff05"), support.Params{}.Matrix("c", "float", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishFloat32Value32Go, FinishFloat32Value32Plain, "fold.go")
+	return kernelsPacked.Source("Finish_float32_value32", nativecode.Code_finish.Of("Finish_float32_value32", "b8e9d47bb7abcfe71cda7a612ad0ebd1"), support.Params{}.Matrix("c", "float", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishFloat32Value32Go, FinishFloat32Value32Plain, "fold.go")
 }}
 
 var FinishFloat64Value64Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Finish_float64_value64", nativecode.Code_finish.Of("Finish_float64_value64", "1bfb1be5c3700bca35e7ae9ac80bf8cd"), support.Params{}.Matrix("c", "double", 8).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishFloat64Value64Go, FinishFloat64Value64Plain, "fold.go")
+	return kernelsPacked.Source("Finish_float64_value64", nativecode.Code_finish.Of("Finish_float64_value64", "72aace8bcb522b9c015446c5edb0a8a1"), support.Params{}.Matrix("c", "double", 8).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishFloat64Value64Go, FinishFloat64Value64Plain, "fold.go")
 }}
 
 var FinishInt32ValueIntKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Finish_int32_valueInt", nativecode.Code_finish.Of("Finish_int32_valueInt", "3be42b5ca7cf121b22f7515fe28b3eab"), support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishInt32ValueIntGo, FinishInt32ValueIntPlain, "fold.go")
+	return kernelsPacked.Source("Finish_int32_valueInt", nativecode.Code_finish.Of("Finish_int32_valueInt", "72d711fecfd036e061037f781cb91cf2"), support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishInt32ValueIntGo, FinishInt32ValueIntPlain, "fold.go")
 }}
 
 var FinishInt32IndexKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Finish_int32_index", nativecode.Code_finish.Of("Finish_int32_index", "d8c29348fc3c12260186d2d7cb9a6ff1"), support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishInt32IndexGo, FinishInt32IndexPlain, "fold.go")
+	return kernelsPacked.Source("Finish_int32_index", nativecode.Code_finish.Of("Finish_int32_index", "7933860f21d9e1efca86a69fdcac2c39"), support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishInt32IndexGo, FinishInt32IndexPlain, "fold.go")
 }}
 
 var FinishInt32TotalKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Finish_int32_total", nativecode.Code_finish.Of("Finish_int32_total", "f68aa86ee806660ab036b6119e672282"), support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishInt32TotalGo, FinishInt32TotalPlain, "fold.go")
+	return kernelsPacked.Source("Finish_int32_total", nativecode.Code_finish.Of("Finish_int32_total", "b26e30ed20d5c28408ae9b10cb0f5bcf"), support.Params{}.Matrix("c", "int", 4).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishInt32TotalGo, FinishInt32TotalPlain, "fold.go")
 }}
 
 var FinishBoolTruthKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Finish_bool_truth", nativecode.Code_finish.Of("Finish_bool_truth", "1eadc2603942b5c91ec25f10b52e0599"), support.Params{}.Matrix("c", "uchar", 1).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishBoolTruthGo, FinishBoolTruthPlain, "fold.go")
+	return kernelsPacked.Source("Finish_bool_truth", nativecode.Code_finish.Of("Finish_bool_truth", "b632b9f75d5d736a5f9cc53c146b5ffe"), support.Params{}.Matrix("c", "uchar", 1).ConstSlice("parts", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("order", "long", 8), FinishBoolTruthGo, FinishBoolTruthPlain, "fold.go")
 }}
 
 // LaunchRound runs [Round] over grid. Slices and matrices are in host memory or on the device of s;
@@ -310,11 +310,11 @@ var RoundKernels = support.Kernels{
 }
 
 var RoundFloat32SingleKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Round_float32_single", nativecode.Code_round.Of("Round_float32_single", "18890a09e501dfde61c9f32b7f65ff37"), support.Params{}.Matrix("c", "float", 4).ConstSlice("words", "long", 8).Scalar("parts", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4), RoundFloat32SingleGo, RoundFloat32SinglePlain, "merge.go", "../../../internal/superacc/value.go", "fold.go", "../../../internal/superacc/superacc.go", "format.go")
+	return kernelsPacked.Source("Round_float32_single", nativecode.Code_round.Of("Round_float32_single", "e21768fce75316a443ecb0d13d1207a9"), support.Params{}.Matrix("c", "float", 4).ConstSlice("words", "long", 8).Scalar("parts", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4), RoundFloat32SingleGo, RoundFloat32SinglePlain, "merge.go", "../../../internal/superacc/value.go", "fold.go", "../../../internal/superacc/superacc.go", "format.go")
 }}
 
 var RoundFloat64DoubleKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Round_float64_double", nativecode.Code_round.Of("Round_float64_double", "45e1f5f1112590058a9d40c735d861eb"), support.Params{}.Matrix("c", "double", 8).ConstSlice("words", "long", 8).Scalar("parts", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4), RoundFloat64DoubleGo, RoundFloat64DoublePlain, "merge.go", "../../../internal/superacc/value.go", "fold.go", "../../../internal/superacc/superacc.go", "format.go")
+	return kernelsPacked.Source("Round_float64_double", nativecode.Code_round.Of("Round_float64_double", "fd9dbae6d54b6030b58eb26fbcc15003"), support.Params{}.Matrix("c", "double", 8).ConstSlice("words", "long", 8).Scalar("parts", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4), RoundFloat64DoubleGo, RoundFloat64DoublePlain, "merge.go", "../../../internal/superacc/value.go", "fold.go", "../../../internal/superacc/superacc.go", "format.go")
 }}
 
 // LaunchGather runs [Gather] over grid. Slices and matrices are in host memory or on the device of s;
@@ -529,7 +529,7 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "each.go", Head: "func Each[S float32 | float64, F format[S], P terms](it gpu.Item, f F, p P, c, x, y gpu.Matrix[S], words []int64,", Hash: "0887de25728c30b7f9cecab800589e14676ab0075dde8a4becab3e68a2b678b3"},
 	{File: "each.go", Head: "func shareOf(it gpu.Item, outputs int) (from, end int) {", Hash: "b7a75022ef0c4b1cb11d59aa34362767260b7a10e94c13746cb4687aa184c144"},
 	{File: "each.go", Head: "func masked[S float32 | float64](x S, mask int64) S {", Hash: "74dde79928416a91553f88e8d9708df5ecd563c39d20e44bf685f6869b70c30a"},
-	{File: "each.go", Head: "func guessLine[S float32 | float64, F format[S], P terms](f F, p P, x, y gpu.Matrix[S], o, n int, down bool, shift S,", Hash: "067f2d6b3667e97a4163486495667ecc28df875ed05660a6d6cd1c1d8443f107"},
+	{File: "each.go", Head: "func guessLine[S float32 | float64, F format[S], P terms](f F, p P, x, y gpu.Matrix[S], o, n int, down bool, shift S,", Hash: "af445d101d81b03a564ba2ea955b554467e094104d65a607a96ecc8ea6763e52"},
 	{File: "each.go", Head: "func extractLine[S float32 | float64, F format[S], P terms](f F, p P, x, y gpu.Matrix[S], o, i, end int, down bool,", Hash: "7d19786c03ffdd4ac3448670f72d8e4057dfd86c823ebc27ee0b0dbe47c1d442"},
 	{File: "each.go", Head: "func lineElements[S float32 | float64, P terms](p P, x, y gpu.Matrix[S], o, k int, down bool) (z, w S) {", Hash: "c546df71bfa911986624e479a15c992dc9462a88269eec3c1e0aa3f949ad8801"},
 	{File: "fold.go", Head: "\"math\"", Hash: "f99cebc449f4c280f91e4ea081ebb79f426ed97882e2cfca1c188cfd4d77d725"},
@@ -570,7 +570,7 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "fold.go", Head: "func above[K int32 | int64](s ends[K], k, index K) ends[K] {", Hash: "0907e4b2d7db7abfeb393635bd54dc28fedcb231b5a31f65a3390f45b18e789f"},
 	{File: "fold.go", Head: "func (add32) with(s ends[int32], x, _, _ int32) ends[int32] { return ends[int32]{s.a + x, 0} }", Hash: "90bad420f598c737fad15109e5de0d9a90cf3697e16dc2712ad46ed695945f1a"},
 	{File: "fold.go", Head: "func (count) with(s ends[int32], x bool, _, _ int32) ends[int32] {", Hash: "c599b05390af0a1eb2ed46e42b05eaa4dc515ca68b53807536b25caddc857943"},
-	{File: "fold.go", Head: "func FoldAlong[T, D float32 | float64 | int32 | bool, K int32 | int64, F folder[T, K], R result[D]](it gpu.Item,", Hash: "708891300fede871f6aa028feb1c1c7a40c7464d58155c52ca95da9da50fddad"},
+	{File: "fold.go", Head: "func FoldAlong[T, D float32 | float64 | int32 | bool, K int32 | int64, F folder[T, K], R result[D]](it gpu.Item,", Hash: "8871df7541f9d1b949fec5a6a0635022668dcd991fb939ca411715228ef8a4be"},
 	{File: "fold.go", Head: "func mergedByGroup(it gpu.Item, as, bs []int64, s state, kind int) state {", Hash: "dd1b88799ce97b4b181f2b47d87fc0f66c51eb8ce0d5b57eff7fc9fee2720bbf"},
 	{File: "fold.go", Head: "func put[D float32 | float64 | int32 | bool](c gpu.Matrix[D], o int, v D) {", Hash: "5c8f3c263fcbf3b6b4e83f6a53ddf9ebbe3b813251461506c3f6f729b69b9eeb"},
 	{File: "fold.go", Head: "func FoldEach[T, D float32 | float64 | int32 | bool, K int32 | int64, F folder[T, K], R result[D]](it gpu.Item,", Hash: "1722969e61e2cd8f99d7865f82b09a0a092a715bf081b20d4a760566f43cbf08"},
@@ -626,9 +626,9 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "guess.go", Head: "const (", Hash: "877ae97f075ba541dda40757d349a1297032f11d95bc1aee8fcf0738425306db"},
 	{File: "guess.go", Head: "func twoSum(a, b float64) (sum, err float64) {", Hash: "9bedcd97d2efc709c42058d7dbae90a29e562ba2789f5c110cc775f53f61d254"},
 	{File: "guess.go", Head: "func plus[S float32 | float64, F format[S], P terms](f F, p P, g guess, x, y, shift S, mask int64, quick bool) guess {", Hash: "3aacf2609dfdc6ff0fc262260dc2c7a76c0b408a42b8311bc93b7b4d8d2b30b3"},
-	{File: "guess.go", Head: "func over[S float32 | float64, F format[S]](f F, g guess, d float64) guess {", Hash: "0bfbfc27457db124f5eb528d66861aef26cd6457b9b898d678fda0e5eef9b8c5"},
-	{File: "guess.go", Head: "func root[S float32 | float64, F format[S]](f F, g guess) guess {", Hash: "72566b3e738a9d125da86e3ba4b73333ca53ff2c0c054609b57702aadb95b3a2"},
-	{File: "guess.go", Head: "func sure[S float32 | float64, F format[S]](f F, g guess, q quotient, quick bool, n int) (S, bool) {", Hash: "05598dc71d8dcf6fb65d6e32e618e04b8dba7e613b64a03d0f876fe68342eced"},
+	{File: "guess.go", Head: "func over[S float32 | float64, F format[S]](f F, g guess, d float64) guess {", Hash: "401a431850123ceeb24986084d0890cd30711fa74372e5655769d17ccfcea9de"},
+	{File: "guess.go", Head: "func (g guess) root() guess {", Hash: "0260b9a1a81144106ebc46510bd5dbe6888c18ad31ef732cd9045c2912b1c505"},
+	{File: "guess.go", Head: "func sure[S float32 | float64, F format[S]](f F, g guess, q quotient, quick bool, n int) (S, bool) {", Hash: "957c1cb82490cc0425b7b3995f63a14c7b121a476502abef932c657ff86218da"},
 	{File: "int128.go", Head: "\"math/bits\"", Hash: "472f73e06a29f205acea44e69d4ada6cd97395143fa50a19934b7438d67a9d92"},
 	{File: "int128.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
 	{File: "int128.go", Head: "type int128 struct{ hi, lo uint64 }", Hash: "6b2ffd29fabf3a2e40df5aa58ce8b5e4abe2aaf9d92445133cf9c28320badb39"},
@@ -4054,7 +4054,7 @@ func FoldAlongFloat32Float32Int32Ends32Value32Go(grid backend.Grid, lo, hi int, 
 	var bs_ [256]int64
 	n := n0 * n1 * n2
 	i0_all, di_all, j0_all, j1_all := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
-	s_all, s2_all, t6_all := make([]gpu_state, n), make([]gpu_state, n), make([]gpu_state, n)
+	s_all, s2_all, t4_all := make([]gpu_state, n), make([]gpu_state, n), make([]gpu_state, n)
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -4089,82 +4089,79 @@ func FoldAlongFloat32Float32Int32Ends32Value32Go(grid backend.Grid, lo, hi int, 
 				l_ := l0
 				/*line fold.go:166*/ e_ := gpu_none(f_)
 				for i_ := i0_; i_ < height_; i_ = i_ + di_ {
-					t2_ := ((o_ * height_) + i_) * x_.Stride_
-					/*line fold.go:168*/ t3_ := x_.Data_
-					/*line fold.go:168*/ row_ := t3_[t2_:int64(len(t3_))][j0_:j1_]
-					for j_ := l_; j_ < int64(len(row_)); j_ = j_ + n_ {
-						e_ = gpu_with(f_, e_, row_[j_], int32((((i_ * cols_) + j0_) + j_)), order_)
+					for j_ := j0_ + l_; j_ < j1_; j_ = j_ + n_ {
+						e_ = gpu_with(f_, e_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], int32(((i_ * cols_) + j_)), order_)
 					}
 				}
 				s_all[w] = gpu_state{}
-				t4_ := int64(e_.a_)
-				/*line fold.go:174*/ t5_ := int64(e_.b_)
-				/*line fold.go:174*/ s_all[w].a_ = t4_
-				/*line fold.go:174*/ s_all[w].b_ = t5_
-				/*line fold.go:187*/ s2_all[w] = s_all[w]
+				t2_ := int64(e_.a_)
+				/*line fold.go:173*/ t3_ := int64(e_.b_)
+				/*line fold.go:173*/ s_all[w].a_ = t2_
+				/*line fold.go:173*/ s_all[w].b_ = t3_
+				/*line fold.go:186*/ s2_all[w] = s_all[w]
 			}
-			/*line fold.go:187*/ kind_ := int64(0)
+			/*line fold.go:186*/ kind_ := int64(0)
 			for w := range n {
-				/*line fold.go:175*/ t6_all[w] = gpu_state{}
+				/*line fold.go:174*/ t4_all[w] = gpu_state{}
 			}
 			for w := range n {
 				l0 := w % n0
 				as2_ := as_[:int64(256)]
 				bs2_ := bs_[:int64(256)]
 				l2_ := l0
-				/*line fold.go:190*/ t7_ := l2_
-				/*line fold.go:190*/ t8_ := l2_
-				/*line fold.go:190*/ t9_ := s2_all[w].a_
-				/*line fold.go:190*/ t10_ := s2_all[w].b_
-				/*line fold.go:190*/ as2_[t7_] = t9_
-				/*line fold.go:190*/ bs2_[t8_] = t10_
+				/*line fold.go:189*/ t5_ := l2_
+				/*line fold.go:189*/ t6_ := l2_
+				/*line fold.go:189*/ t7_ := s2_all[w].a_
+				/*line fold.go:189*/ t8_ := s2_all[w].b_
+				/*line fold.go:189*/ as2_[t5_] = t7_
+				/*line fold.go:189*/ bs2_[t6_] = t8_
 			}
-			/*line fold.go:191*/ k_ := n0 / int64(2)
-			/*line fold.go:191*/ for k_ > int64(0) {
+			/*line fold.go:190*/ k_ := n0 / int64(2)
+			/*line fold.go:190*/ for k_ > int64(0) {
 				for w := range n {
 					l0 := w % n0
 					as2_ := as_[:int64(256)]
 					bs2_ := bs_[:int64(256)]
 					l2_ := l0
-					/*line fold.go:193*/ if l2_ < k_ {
-						t11_ := gpu_state{a_: as2_[l2_+k_], b_: bs2_[l2_+k_]}
-						/*line fold.go:194*/ s2_all[w] = gpu_merge(s2_all[w], kind_, t11_)
-						t12_ := l2_
-						/*line fold.go:195*/ t13_ := l2_
-						/*line fold.go:195*/ t14_ := s2_all[w].a_
-						/*line fold.go:195*/ t15_ := s2_all[w].b_
-						/*line fold.go:195*/ as2_[t12_] = t14_
-						/*line fold.go:195*/ bs2_[t13_] = t15_
+					/*line fold.go:192*/ if l2_ < k_ {
+						t9_ := gpu_state{a_: as2_[l2_+k_], b_: bs2_[l2_+k_]}
+						/*line fold.go:193*/ s2_all[w] = gpu_merge(s2_all[w], kind_, t9_)
+						t10_ := l2_
+						/*line fold.go:194*/ t11_ := l2_
+						/*line fold.go:194*/ t12_ := s2_all[w].a_
+						/*line fold.go:194*/ t13_ := s2_all[w].b_
+						/*line fold.go:194*/ as2_[t10_] = t12_
+						/*line fold.go:194*/ bs2_[t11_] = t13_
 					}
 				}
-				/*line fold.go:191*/ k_ = k_ / int64(2)
+				/*line fold.go:190*/ k_ = k_ / int64(2)
 			}
 			for w := range n {
 				as2_ := as_[:int64(256)]
 				bs2_ := bs_[:int64(256)]
-				/*line fold.go:199*/ t16_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
-				/*line fold.go:199*/ t6_all[w] = t16_
+				/*line fold.go:198*/ t14_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
+				/*line fold.go:198*/ t4_all[w] = t14_
 			}
 			for w := range n {
 				l0 := w % n0
 				l_ := l0
-				/*line fold.go:175*/ s_all[w] = t6_all[w]
+				/*line fold.go:174*/ s_all[w] = t4_all[w]
 				if l_ == int64(0) {
 					if int64(len(parts_)) == int64(0) {
 						gpu_put(c_, o_, gpu_of(r_, s_all[w], int64(order_)))
 					} else {
-						t17_ := ((int64(2) * g0) * outputs_) + o_
-						/*line fold.go:180*/ t18_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
-						/*line fold.go:180*/ t19_ := s_all[w].a_
-						/*line fold.go:180*/ t20_ := s_all[w].b_
-						/*line fold.go:180*/ parts_[t17_] = t19_
-						/*line fold.go:180*/ parts_[t18_] = t20_
+						t15_ := ((int64(2) * g0) * outputs_) + o_
+						/*line fold.go:179*/ t16_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
+						/*line fold.go:179*/ t17_ := s_all[w].a_
+						/*line fold.go:179*/ t18_ := s_all[w].b_
+						/*line fold.go:179*/ parts_[t15_] = t17_
+						/*line fold.go:179*/ parts_[t16_] = t18_
 					}
 				}
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4168
+//line kernels_tandem.go:4165
 	}
 	return nil
 }
@@ -4193,7 +4190,7 @@ func FoldAlongFloat64Float64Int64Ends64Value64Go(grid backend.Grid, lo, hi int, 
 	var bs_ [256]int64
 	n := n0 * n1 * n2
 	i0_all, di_all, j0_all, j1_all := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
-	s_all, s2_all, t6_all := make([]gpu_state, n), make([]gpu_state, n), make([]gpu_state, n)
+	s_all, s2_all, t4_all := make([]gpu_state, n), make([]gpu_state, n), make([]gpu_state, n)
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -4228,82 +4225,79 @@ func FoldAlongFloat64Float64Int64Ends64Value64Go(grid backend.Grid, lo, hi int, 
 				l_ := l0
 				/*line fold.go:166*/ e_ := gpu_none_(f_)
 				for i_ := i0_; i_ < height_; i_ = i_ + di_ {
-					t2_ := ((o_ * height_) + i_) * x_.Stride_
-					/*line fold.go:168*/ t3_ := x_.Data_
-					/*line fold.go:168*/ row_ := t3_[t2_:int64(len(t3_))][j0_:j1_]
-					for j_ := l_; j_ < int64(len(row_)); j_ = j_ + n_ {
-						e_ = gpu_with_(f_, e_, row_[j_], ((i_*cols_)+j0_)+j_, order_)
+					for j_ := j0_ + l_; j_ < j1_; j_ = j_ + n_ {
+						e_ = gpu_with_(f_, e_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], (i_*cols_)+j_, order_)
 					}
 				}
 				s_all[w] = gpu_state{}
-				t4_ := e_.a_
-				/*line fold.go:174*/ t5_ := e_.b_
-				/*line fold.go:174*/ s_all[w].a_ = t4_
-				/*line fold.go:174*/ s_all[w].b_ = t5_
-				/*line fold.go:187*/ s2_all[w] = s_all[w]
+				t2_ := e_.a_
+				/*line fold.go:173*/ t3_ := e_.b_
+				/*line fold.go:173*/ s_all[w].a_ = t2_
+				/*line fold.go:173*/ s_all[w].b_ = t3_
+				/*line fold.go:186*/ s2_all[w] = s_all[w]
 			}
-			/*line fold.go:187*/ kind_ := int64(0)
+			/*line fold.go:186*/ kind_ := int64(0)
 			for w := range n {
-				/*line fold.go:175*/ t6_all[w] = gpu_state{}
+				/*line fold.go:174*/ t4_all[w] = gpu_state{}
 			}
 			for w := range n {
 				l0 := w % n0
 				as2_ := as_[:int64(256)]
 				bs2_ := bs_[:int64(256)]
 				l2_ := l0
-				/*line fold.go:190*/ t7_ := l2_
-				/*line fold.go:190*/ t8_ := l2_
-				/*line fold.go:190*/ t9_ := s2_all[w].a_
-				/*line fold.go:190*/ t10_ := s2_all[w].b_
-				/*line fold.go:190*/ as2_[t7_] = t9_
-				/*line fold.go:190*/ bs2_[t8_] = t10_
+				/*line fold.go:189*/ t5_ := l2_
+				/*line fold.go:189*/ t6_ := l2_
+				/*line fold.go:189*/ t7_ := s2_all[w].a_
+				/*line fold.go:189*/ t8_ := s2_all[w].b_
+				/*line fold.go:189*/ as2_[t5_] = t7_
+				/*line fold.go:189*/ bs2_[t6_] = t8_
 			}
-			/*line fold.go:191*/ k_ := n0 / int64(2)
-			/*line fold.go:191*/ for k_ > int64(0) {
+			/*line fold.go:190*/ k_ := n0 / int64(2)
+			/*line fold.go:190*/ for k_ > int64(0) {
 				for w := range n {
 					l0 := w % n0
 					as2_ := as_[:int64(256)]
 					bs2_ := bs_[:int64(256)]
 					l2_ := l0
-					/*line fold.go:193*/ if l2_ < k_ {
-						t11_ := gpu_state{a_: as2_[l2_+k_], b_: bs2_[l2_+k_]}
-						/*line fold.go:194*/ s2_all[w] = gpu_merge(s2_all[w], kind_, t11_)
-						t12_ := l2_
-						/*line fold.go:195*/ t13_ := l2_
-						/*line fold.go:195*/ t14_ := s2_all[w].a_
-						/*line fold.go:195*/ t15_ := s2_all[w].b_
-						/*line fold.go:195*/ as2_[t12_] = t14_
-						/*line fold.go:195*/ bs2_[t13_] = t15_
+					/*line fold.go:192*/ if l2_ < k_ {
+						t9_ := gpu_state{a_: as2_[l2_+k_], b_: bs2_[l2_+k_]}
+						/*line fold.go:193*/ s2_all[w] = gpu_merge(s2_all[w], kind_, t9_)
+						t10_ := l2_
+						/*line fold.go:194*/ t11_ := l2_
+						/*line fold.go:194*/ t12_ := s2_all[w].a_
+						/*line fold.go:194*/ t13_ := s2_all[w].b_
+						/*line fold.go:194*/ as2_[t10_] = t12_
+						/*line fold.go:194*/ bs2_[t11_] = t13_
 					}
 				}
-				/*line fold.go:191*/ k_ = k_ / int64(2)
+				/*line fold.go:190*/ k_ = k_ / int64(2)
 			}
 			for w := range n {
 				as2_ := as_[:int64(256)]
 				bs2_ := bs_[:int64(256)]
-				/*line fold.go:199*/ t16_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
-				/*line fold.go:199*/ t6_all[w] = t16_
+				/*line fold.go:198*/ t14_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
+				/*line fold.go:198*/ t4_all[w] = t14_
 			}
 			for w := range n {
 				l0 := w % n0
 				l_ := l0
-				/*line fold.go:175*/ s_all[w] = t6_all[w]
+				/*line fold.go:174*/ s_all[w] = t4_all[w]
 				if l_ == int64(0) {
 					if int64(len(parts_)) == int64(0) {
 						gpu_put_(c_, o_, gpu_of_(r_, s_all[w], order_))
 					} else {
-						t17_ := ((int64(2) * g0) * outputs_) + o_
-						/*line fold.go:180*/ t18_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
-						/*line fold.go:180*/ t19_ := s_all[w].a_
-						/*line fold.go:180*/ t20_ := s_all[w].b_
-						/*line fold.go:180*/ parts_[t17_] = t19_
-						/*line fold.go:180*/ parts_[t18_] = t20_
+						t15_ := ((int64(2) * g0) * outputs_) + o_
+						/*line fold.go:179*/ t16_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
+						/*line fold.go:179*/ t17_ := s_all[w].a_
+						/*line fold.go:179*/ t18_ := s_all[w].b_
+						/*line fold.go:179*/ parts_[t15_] = t17_
+						/*line fold.go:179*/ parts_[t16_] = t18_
 					}
 				}
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4307
+//line kernels_tandem.go:4301
 	}
 	return nil
 }
@@ -4332,7 +4326,7 @@ func FoldAlongFloat32Int32Int32First32IndexGo(grid backend.Grid, lo, hi int, arg
 	var bs_ [256]int64
 	n := n0 * n1 * n2
 	i0_all, di_all, j0_all, j1_all := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
-	s_all, s2_all, t6_all := make([]gpu_state, n), make([]gpu_state, n), make([]gpu_state, n)
+	s_all, s2_all, t4_all := make([]gpu_state, n), make([]gpu_state, n), make([]gpu_state, n)
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -4367,82 +4361,79 @@ func FoldAlongFloat32Int32Int32First32IndexGo(grid backend.Grid, lo, hi int, arg
 				l_ := l0
 				/*line fold.go:166*/ e_ := gpu_none__(f_)
 				for i_ := i0_; i_ < height_; i_ = i_ + di_ {
-					t2_ := ((o_ * height_) + i_) * x_.Stride_
-					/*line fold.go:168*/ t3_ := x_.Data_
-					/*line fold.go:168*/ row_ := t3_[t2_:int64(len(t3_))][j0_:j1_]
-					for j_ := l_; j_ < int64(len(row_)); j_ = j_ + n_ {
-						e_ = gpu_with__(f_, e_, row_[j_], int32((((i_ * cols_) + j0_) + j_)), order_)
+					for j_ := j0_ + l_; j_ < j1_; j_ = j_ + n_ {
+						e_ = gpu_with__(f_, e_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], int32(((i_ * cols_) + j_)), order_)
 					}
 				}
 				s_all[w] = gpu_state{}
-				t4_ := int64(e_.a_)
-				/*line fold.go:174*/ t5_ := int64(e_.b_)
-				/*line fold.go:174*/ s_all[w].a_ = t4_
-				/*line fold.go:174*/ s_all[w].b_ = t5_
-				/*line fold.go:187*/ s2_all[w] = s_all[w]
+				t2_ := int64(e_.a_)
+				/*line fold.go:173*/ t3_ := int64(e_.b_)
+				/*line fold.go:173*/ s_all[w].a_ = t2_
+				/*line fold.go:173*/ s_all[w].b_ = t3_
+				/*line fold.go:186*/ s2_all[w] = s_all[w]
 			}
-			/*line fold.go:187*/ kind_ := int64(1)
+			/*line fold.go:186*/ kind_ := int64(1)
 			for w := range n {
-				/*line fold.go:175*/ t6_all[w] = gpu_state{}
+				/*line fold.go:174*/ t4_all[w] = gpu_state{}
 			}
 			for w := range n {
 				l0 := w % n0
 				as2_ := as_[:int64(256)]
 				bs2_ := bs_[:int64(256)]
 				l2_ := l0
-				/*line fold.go:190*/ t7_ := l2_
-				/*line fold.go:190*/ t8_ := l2_
-				/*line fold.go:190*/ t9_ := s2_all[w].a_
-				/*line fold.go:190*/ t10_ := s2_all[w].b_
-				/*line fold.go:190*/ as2_[t7_] = t9_
-				/*line fold.go:190*/ bs2_[t8_] = t10_
+				/*line fold.go:189*/ t5_ := l2_
+				/*line fold.go:189*/ t6_ := l2_
+				/*line fold.go:189*/ t7_ := s2_all[w].a_
+				/*line fold.go:189*/ t8_ := s2_all[w].b_
+				/*line fold.go:189*/ as2_[t5_] = t7_
+				/*line fold.go:189*/ bs2_[t6_] = t8_
 			}
-			/*line fold.go:191*/ k_ := n0 / int64(2)
-			/*line fold.go:191*/ for k_ > int64(0) {
+			/*line fold.go:190*/ k_ := n0 / int64(2)
+			/*line fold.go:190*/ for k_ > int64(0) {
 				for w := range n {
 					l0 := w % n0
 					as2_ := as_[:int64(256)]
 					bs2_ := bs_[:int64(256)]
 					l2_ := l0
-					/*line fold.go:193*/ if l2_ < k_ {
-						t11_ := gpu_state{a_: as2_[l2_+k_], b_: bs2_[l2_+k_]}
-						/*line fold.go:194*/ s2_all[w] = gpu_merge(s2_all[w], kind_, t11_)
-						t12_ := l2_
-						/*line fold.go:195*/ t13_ := l2_
-						/*line fold.go:195*/ t14_ := s2_all[w].a_
-						/*line fold.go:195*/ t15_ := s2_all[w].b_
-						/*line fold.go:195*/ as2_[t12_] = t14_
-						/*line fold.go:195*/ bs2_[t13_] = t15_
+					/*line fold.go:192*/ if l2_ < k_ {
+						t9_ := gpu_state{a_: as2_[l2_+k_], b_: bs2_[l2_+k_]}
+						/*line fold.go:193*/ s2_all[w] = gpu_merge(s2_all[w], kind_, t9_)
+						t10_ := l2_
+						/*line fold.go:194*/ t11_ := l2_
+						/*line fold.go:194*/ t12_ := s2_all[w].a_
+						/*line fold.go:194*/ t13_ := s2_all[w].b_
+						/*line fold.go:194*/ as2_[t10_] = t12_
+						/*line fold.go:194*/ bs2_[t11_] = t13_
 					}
 				}
-				/*line fold.go:191*/ k_ = k_ / int64(2)
+				/*line fold.go:190*/ k_ = k_ / int64(2)
 			}
 			for w := range n {
 				as2_ := as_[:int64(256)]
 				bs2_ := bs_[:int64(256)]
-				/*line fold.go:199*/ t16_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
-				/*line fold.go:199*/ t6_all[w] = t16_
+				/*line fold.go:198*/ t14_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
+				/*line fold.go:198*/ t4_all[w] = t14_
 			}
 			for w := range n {
 				l0 := w % n0
 				l_ := l0
-				/*line fold.go:175*/ s_all[w] = t6_all[w]
+				/*line fold.go:174*/ s_all[w] = t4_all[w]
 				if l_ == int64(0) {
 					if int64(len(parts_)) == int64(0) {
 						gpu_put__(c_, o_, gpu_of__(r_, s_all[w], int64(order_)))
 					} else {
-						t17_ := ((int64(2) * g0) * outputs_) + o_
-						/*line fold.go:180*/ t18_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
-						/*line fold.go:180*/ t19_ := s_all[w].a_
-						/*line fold.go:180*/ t20_ := s_all[w].b_
-						/*line fold.go:180*/ parts_[t17_] = t19_
-						/*line fold.go:180*/ parts_[t18_] = t20_
+						t15_ := ((int64(2) * g0) * outputs_) + o_
+						/*line fold.go:179*/ t16_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
+						/*line fold.go:179*/ t17_ := s_all[w].a_
+						/*line fold.go:179*/ t18_ := s_all[w].b_
+						/*line fold.go:179*/ parts_[t15_] = t17_
+						/*line fold.go:179*/ parts_[t16_] = t18_
 					}
 				}
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4446
+//line kernels_tandem.go:4437
 	}
 	return nil
 }
@@ -4471,7 +4462,7 @@ func FoldAlongFloat64Int32Int64First64IndexGo(grid backend.Grid, lo, hi int, arg
 	var bs_ [256]int64
 	n := n0 * n1 * n2
 	i0_all, di_all, j0_all, j1_all := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
-	s_all, s2_all, t6_all := make([]gpu_state, n), make([]gpu_state, n), make([]gpu_state, n)
+	s_all, s2_all, t4_all := make([]gpu_state, n), make([]gpu_state, n), make([]gpu_state, n)
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -4506,82 +4497,79 @@ func FoldAlongFloat64Int32Int64First64IndexGo(grid backend.Grid, lo, hi int, arg
 				l_ := l0
 				/*line fold.go:166*/ e_ := gpu_none___(f_)
 				for i_ := i0_; i_ < height_; i_ = i_ + di_ {
-					t2_ := ((o_ * height_) + i_) * x_.Stride_
-					/*line fold.go:168*/ t3_ := x_.Data_
-					/*line fold.go:168*/ row_ := t3_[t2_:int64(len(t3_))][j0_:j1_]
-					for j_ := l_; j_ < int64(len(row_)); j_ = j_ + n_ {
-						e_ = gpu_with___(f_, e_, row_[j_], ((i_*cols_)+j0_)+j_, order_)
+					for j_ := j0_ + l_; j_ < j1_; j_ = j_ + n_ {
+						e_ = gpu_with___(f_, e_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], (i_*cols_)+j_, order_)
 					}
 				}
 				s_all[w] = gpu_state{}
-				t4_ := e_.a_
-				/*line fold.go:174*/ t5_ := e_.b_
-				/*line fold.go:174*/ s_all[w].a_ = t4_
-				/*line fold.go:174*/ s_all[w].b_ = t5_
-				/*line fold.go:187*/ s2_all[w] = s_all[w]
+				t2_ := e_.a_
+				/*line fold.go:173*/ t3_ := e_.b_
+				/*line fold.go:173*/ s_all[w].a_ = t2_
+				/*line fold.go:173*/ s_all[w].b_ = t3_
+				/*line fold.go:186*/ s2_all[w] = s_all[w]
 			}
-			/*line fold.go:187*/ kind_ := int64(1)
+			/*line fold.go:186*/ kind_ := int64(1)
 			for w := range n {
-				/*line fold.go:175*/ t6_all[w] = gpu_state{}
+				/*line fold.go:174*/ t4_all[w] = gpu_state{}
 			}
 			for w := range n {
 				l0 := w % n0
 				as2_ := as_[:int64(256)]
 				bs2_ := bs_[:int64(256)]
 				l2_ := l0
-				/*line fold.go:190*/ t7_ := l2_
-				/*line fold.go:190*/ t8_ := l2_
-				/*line fold.go:190*/ t9_ := s2_all[w].a_
-				/*line fold.go:190*/ t10_ := s2_all[w].b_
-				/*line fold.go:190*/ as2_[t7_] = t9_
-				/*line fold.go:190*/ bs2_[t8_] = t10_
+				/*line fold.go:189*/ t5_ := l2_
+				/*line fold.go:189*/ t6_ := l2_
+				/*line fold.go:189*/ t7_ := s2_all[w].a_
+				/*line fold.go:189*/ t8_ := s2_all[w].b_
+				/*line fold.go:189*/ as2_[t5_] = t7_
+				/*line fold.go:189*/ bs2_[t6_] = t8_
 			}
-			/*line fold.go:191*/ k_ := n0 / int64(2)
-			/*line fold.go:191*/ for k_ > int64(0) {
+			/*line fold.go:190*/ k_ := n0 / int64(2)
+			/*line fold.go:190*/ for k_ > int64(0) {
 				for w := range n {
 					l0 := w % n0
 					as2_ := as_[:int64(256)]
 					bs2_ := bs_[:int64(256)]
 					l2_ := l0
-					/*line fold.go:193*/ if l2_ < k_ {
-						t11_ := gpu_state{a_: as2_[l2_+k_], b_: bs2_[l2_+k_]}
-						/*line fold.go:194*/ s2_all[w] = gpu_merge(s2_all[w], kind_, t11_)
-						t12_ := l2_
-						/*line fold.go:195*/ t13_ := l2_
-						/*line fold.go:195*/ t14_ := s2_all[w].a_
-						/*line fold.go:195*/ t15_ := s2_all[w].b_
-						/*line fold.go:195*/ as2_[t12_] = t14_
-						/*line fold.go:195*/ bs2_[t13_] = t15_
+					/*line fold.go:192*/ if l2_ < k_ {
+						t9_ := gpu_state{a_: as2_[l2_+k_], b_: bs2_[l2_+k_]}
+						/*line fold.go:193*/ s2_all[w] = gpu_merge(s2_all[w], kind_, t9_)
+						t10_ := l2_
+						/*line fold.go:194*/ t11_ := l2_
+						/*line fold.go:194*/ t12_ := s2_all[w].a_
+						/*line fold.go:194*/ t13_ := s2_all[w].b_
+						/*line fold.go:194*/ as2_[t10_] = t12_
+						/*line fold.go:194*/ bs2_[t11_] = t13_
 					}
 				}
-				/*line fold.go:191*/ k_ = k_ / int64(2)
+				/*line fold.go:190*/ k_ = k_ / int64(2)
 			}
 			for w := range n {
 				as2_ := as_[:int64(256)]
 				bs2_ := bs_[:int64(256)]
-				/*line fold.go:199*/ t16_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
-				/*line fold.go:199*/ t6_all[w] = t16_
+				/*line fold.go:198*/ t14_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
+				/*line fold.go:198*/ t4_all[w] = t14_
 			}
 			for w := range n {
 				l0 := w % n0
 				l_ := l0
-				/*line fold.go:175*/ s_all[w] = t6_all[w]
+				/*line fold.go:174*/ s_all[w] = t4_all[w]
 				if l_ == int64(0) {
 					if int64(len(parts_)) == int64(0) {
 						gpu_put__(c_, o_, gpu_of__(r_, s_all[w], order_))
 					} else {
-						t17_ := ((int64(2) * g0) * outputs_) + o_
-						/*line fold.go:180*/ t18_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
-						/*line fold.go:180*/ t19_ := s_all[w].a_
-						/*line fold.go:180*/ t20_ := s_all[w].b_
-						/*line fold.go:180*/ parts_[t17_] = t19_
-						/*line fold.go:180*/ parts_[t18_] = t20_
+						t15_ := ((int64(2) * g0) * outputs_) + o_
+						/*line fold.go:179*/ t16_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
+						/*line fold.go:179*/ t17_ := s_all[w].a_
+						/*line fold.go:179*/ t18_ := s_all[w].b_
+						/*line fold.go:179*/ parts_[t15_] = t17_
+						/*line fold.go:179*/ parts_[t16_] = t18_
 					}
 				}
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4585
+//line kernels_tandem.go:4573
 	}
 	return nil
 }
@@ -4610,7 +4598,7 @@ func FoldAlongInt32Int32Int32EndsIntValueIntGo(grid backend.Grid, lo, hi int, ar
 	var bs_ [256]int64
 	n := n0 * n1 * n2
 	i0_all, di_all, j0_all, j1_all := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
-	s_all, s2_all, t6_all := make([]gpu_state, n), make([]gpu_state, n), make([]gpu_state, n)
+	s_all, s2_all, t4_all := make([]gpu_state, n), make([]gpu_state, n), make([]gpu_state, n)
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -4645,82 +4633,79 @@ func FoldAlongInt32Int32Int32EndsIntValueIntGo(grid backend.Grid, lo, hi int, ar
 				l_ := l0
 				/*line fold.go:166*/ e_ := gpu_none____(f_)
 				for i_ := i0_; i_ < height_; i_ = i_ + di_ {
-					t2_ := ((o_ * height_) + i_) * x_.Stride_
-					/*line fold.go:168*/ t3_ := x_.Data_
-					/*line fold.go:168*/ row_ := t3_[t2_:int64(len(t3_))][j0_:j1_]
-					for j_ := l_; j_ < int64(len(row_)); j_ = j_ + n_ {
-						e_ = gpu_with____(f_, e_, row_[j_], int32((((i_ * cols_) + j0_) + j_)), order_)
+					for j_ := j0_ + l_; j_ < j1_; j_ = j_ + n_ {
+						e_ = gpu_with____(f_, e_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], int32(((i_ * cols_) + j_)), order_)
 					}
 				}
 				s_all[w] = gpu_state{}
-				t4_ := int64(e_.a_)
-				/*line fold.go:174*/ t5_ := int64(e_.b_)
-				/*line fold.go:174*/ s_all[w].a_ = t4_
-				/*line fold.go:174*/ s_all[w].b_ = t5_
-				/*line fold.go:187*/ s2_all[w] = s_all[w]
+				t2_ := int64(e_.a_)
+				/*line fold.go:173*/ t3_ := int64(e_.b_)
+				/*line fold.go:173*/ s_all[w].a_ = t2_
+				/*line fold.go:173*/ s_all[w].b_ = t3_
+				/*line fold.go:186*/ s2_all[w] = s_all[w]
 			}
-			/*line fold.go:187*/ kind_ := int64(0)
+			/*line fold.go:186*/ kind_ := int64(0)
 			for w := range n {
-				/*line fold.go:175*/ t6_all[w] = gpu_state{}
+				/*line fold.go:174*/ t4_all[w] = gpu_state{}
 			}
 			for w := range n {
 				l0 := w % n0
 				as2_ := as_[:int64(256)]
 				bs2_ := bs_[:int64(256)]
 				l2_ := l0
-				/*line fold.go:190*/ t7_ := l2_
-				/*line fold.go:190*/ t8_ := l2_
-				/*line fold.go:190*/ t9_ := s2_all[w].a_
-				/*line fold.go:190*/ t10_ := s2_all[w].b_
-				/*line fold.go:190*/ as2_[t7_] = t9_
-				/*line fold.go:190*/ bs2_[t8_] = t10_
+				/*line fold.go:189*/ t5_ := l2_
+				/*line fold.go:189*/ t6_ := l2_
+				/*line fold.go:189*/ t7_ := s2_all[w].a_
+				/*line fold.go:189*/ t8_ := s2_all[w].b_
+				/*line fold.go:189*/ as2_[t5_] = t7_
+				/*line fold.go:189*/ bs2_[t6_] = t8_
 			}
-			/*line fold.go:191*/ k_ := n0 / int64(2)
-			/*line fold.go:191*/ for k_ > int64(0) {
+			/*line fold.go:190*/ k_ := n0 / int64(2)
+			/*line fold.go:190*/ for k_ > int64(0) {
 				for w := range n {
 					l0 := w % n0
 					as2_ := as_[:int64(256)]
 					bs2_ := bs_[:int64(256)]
 					l2_ := l0
-					/*line fold.go:193*/ if l2_ < k_ {
-						t11_ := gpu_state{a_: as2_[l2_+k_], b_: bs2_[l2_+k_]}
-						/*line fold.go:194*/ s2_all[w] = gpu_merge(s2_all[w], kind_, t11_)
-						t12_ := l2_
-						/*line fold.go:195*/ t13_ := l2_
-						/*line fold.go:195*/ t14_ := s2_all[w].a_
-						/*line fold.go:195*/ t15_ := s2_all[w].b_
-						/*line fold.go:195*/ as2_[t12_] = t14_
-						/*line fold.go:195*/ bs2_[t13_] = t15_
+					/*line fold.go:192*/ if l2_ < k_ {
+						t9_ := gpu_state{a_: as2_[l2_+k_], b_: bs2_[l2_+k_]}
+						/*line fold.go:193*/ s2_all[w] = gpu_merge(s2_all[w], kind_, t9_)
+						t10_ := l2_
+						/*line fold.go:194*/ t11_ := l2_
+						/*line fold.go:194*/ t12_ := s2_all[w].a_
+						/*line fold.go:194*/ t13_ := s2_all[w].b_
+						/*line fold.go:194*/ as2_[t10_] = t12_
+						/*line fold.go:194*/ bs2_[t11_] = t13_
 					}
 				}
-				/*line fold.go:191*/ k_ = k_ / int64(2)
+				/*line fold.go:190*/ k_ = k_ / int64(2)
 			}
 			for w := range n {
 				as2_ := as_[:int64(256)]
 				bs2_ := bs_[:int64(256)]
-				/*line fold.go:199*/ t16_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
-				/*line fold.go:199*/ t6_all[w] = t16_
+				/*line fold.go:198*/ t14_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
+				/*line fold.go:198*/ t4_all[w] = t14_
 			}
 			for w := range n {
 				l0 := w % n0
 				l_ := l0
-				/*line fold.go:175*/ s_all[w] = t6_all[w]
+				/*line fold.go:174*/ s_all[w] = t4_all[w]
 				if l_ == int64(0) {
 					if int64(len(parts_)) == int64(0) {
 						gpu_put__(c_, o_, gpu_of___(r_, s_all[w], int64(order_)))
 					} else {
-						t17_ := ((int64(2) * g0) * outputs_) + o_
-						/*line fold.go:180*/ t18_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
-						/*line fold.go:180*/ t19_ := s_all[w].a_
-						/*line fold.go:180*/ t20_ := s_all[w].b_
-						/*line fold.go:180*/ parts_[t17_] = t19_
-						/*line fold.go:180*/ parts_[t18_] = t20_
+						t15_ := ((int64(2) * g0) * outputs_) + o_
+						/*line fold.go:179*/ t16_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
+						/*line fold.go:179*/ t17_ := s_all[w].a_
+						/*line fold.go:179*/ t18_ := s_all[w].b_
+						/*line fold.go:179*/ parts_[t15_] = t17_
+						/*line fold.go:179*/ parts_[t16_] = t18_
 					}
 				}
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4724
+//line kernels_tandem.go:4709
 	}
 	return nil
 }
@@ -4749,7 +4734,7 @@ func FoldAlongInt32Int32Int32FirstIntIndexGo(grid backend.Grid, lo, hi int, args
 	var bs_ [256]int64
 	n := n0 * n1 * n2
 	i0_all, di_all, j0_all, j1_all := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
-	s_all, s2_all, t6_all := make([]gpu_state, n), make([]gpu_state, n), make([]gpu_state, n)
+	s_all, s2_all, t4_all := make([]gpu_state, n), make([]gpu_state, n), make([]gpu_state, n)
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -4784,82 +4769,79 @@ func FoldAlongInt32Int32Int32FirstIntIndexGo(grid backend.Grid, lo, hi int, args
 				l_ := l0
 				/*line fold.go:166*/ e_ := gpu_none_____(f_)
 				for i_ := i0_; i_ < height_; i_ = i_ + di_ {
-					t2_ := ((o_ * height_) + i_) * x_.Stride_
-					/*line fold.go:168*/ t3_ := x_.Data_
-					/*line fold.go:168*/ row_ := t3_[t2_:int64(len(t3_))][j0_:j1_]
-					for j_ := l_; j_ < int64(len(row_)); j_ = j_ + n_ {
-						e_ = gpu_with_____(f_, e_, row_[j_], int32((((i_ * cols_) + j0_) + j_)), order_)
+					for j_ := j0_ + l_; j_ < j1_; j_ = j_ + n_ {
+						e_ = gpu_with_____(f_, e_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], int32(((i_ * cols_) + j_)), order_)
 					}
 				}
 				s_all[w] = gpu_state{}
-				t4_ := int64(e_.a_)
-				/*line fold.go:174*/ t5_ := int64(e_.b_)
-				/*line fold.go:174*/ s_all[w].a_ = t4_
-				/*line fold.go:174*/ s_all[w].b_ = t5_
-				/*line fold.go:187*/ s2_all[w] = s_all[w]
+				t2_ := int64(e_.a_)
+				/*line fold.go:173*/ t3_ := int64(e_.b_)
+				/*line fold.go:173*/ s_all[w].a_ = t2_
+				/*line fold.go:173*/ s_all[w].b_ = t3_
+				/*line fold.go:186*/ s2_all[w] = s_all[w]
 			}
-			/*line fold.go:187*/ kind_ := int64(1)
+			/*line fold.go:186*/ kind_ := int64(1)
 			for w := range n {
-				/*line fold.go:175*/ t6_all[w] = gpu_state{}
+				/*line fold.go:174*/ t4_all[w] = gpu_state{}
 			}
 			for w := range n {
 				l0 := w % n0
 				as2_ := as_[:int64(256)]
 				bs2_ := bs_[:int64(256)]
 				l2_ := l0
-				/*line fold.go:190*/ t7_ := l2_
-				/*line fold.go:190*/ t8_ := l2_
-				/*line fold.go:190*/ t9_ := s2_all[w].a_
-				/*line fold.go:190*/ t10_ := s2_all[w].b_
-				/*line fold.go:190*/ as2_[t7_] = t9_
-				/*line fold.go:190*/ bs2_[t8_] = t10_
+				/*line fold.go:189*/ t5_ := l2_
+				/*line fold.go:189*/ t6_ := l2_
+				/*line fold.go:189*/ t7_ := s2_all[w].a_
+				/*line fold.go:189*/ t8_ := s2_all[w].b_
+				/*line fold.go:189*/ as2_[t5_] = t7_
+				/*line fold.go:189*/ bs2_[t6_] = t8_
 			}
-			/*line fold.go:191*/ k_ := n0 / int64(2)
-			/*line fold.go:191*/ for k_ > int64(0) {
+			/*line fold.go:190*/ k_ := n0 / int64(2)
+			/*line fold.go:190*/ for k_ > int64(0) {
 				for w := range n {
 					l0 := w % n0
 					as2_ := as_[:int64(256)]
 					bs2_ := bs_[:int64(256)]
 					l2_ := l0
-					/*line fold.go:193*/ if l2_ < k_ {
-						t11_ := gpu_state{a_: as2_[l2_+k_], b_: bs2_[l2_+k_]}
-						/*line fold.go:194*/ s2_all[w] = gpu_merge(s2_all[w], kind_, t11_)
-						t12_ := l2_
-						/*line fold.go:195*/ t13_ := l2_
-						/*line fold.go:195*/ t14_ := s2_all[w].a_
-						/*line fold.go:195*/ t15_ := s2_all[w].b_
-						/*line fold.go:195*/ as2_[t12_] = t14_
-						/*line fold.go:195*/ bs2_[t13_] = t15_
+					/*line fold.go:192*/ if l2_ < k_ {
+						t9_ := gpu_state{a_: as2_[l2_+k_], b_: bs2_[l2_+k_]}
+						/*line fold.go:193*/ s2_all[w] = gpu_merge(s2_all[w], kind_, t9_)
+						t10_ := l2_
+						/*line fold.go:194*/ t11_ := l2_
+						/*line fold.go:194*/ t12_ := s2_all[w].a_
+						/*line fold.go:194*/ t13_ := s2_all[w].b_
+						/*line fold.go:194*/ as2_[t10_] = t12_
+						/*line fold.go:194*/ bs2_[t11_] = t13_
 					}
 				}
-				/*line fold.go:191*/ k_ = k_ / int64(2)
+				/*line fold.go:190*/ k_ = k_ / int64(2)
 			}
 			for w := range n {
 				as2_ := as_[:int64(256)]
 				bs2_ := bs_[:int64(256)]
-				/*line fold.go:199*/ t16_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
-				/*line fold.go:199*/ t6_all[w] = t16_
+				/*line fold.go:198*/ t14_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
+				/*line fold.go:198*/ t4_all[w] = t14_
 			}
 			for w := range n {
 				l0 := w % n0
 				l_ := l0
-				/*line fold.go:175*/ s_all[w] = t6_all[w]
+				/*line fold.go:174*/ s_all[w] = t4_all[w]
 				if l_ == int64(0) {
 					if int64(len(parts_)) == int64(0) {
 						gpu_put__(c_, o_, gpu_of__(r_, s_all[w], int64(order_)))
 					} else {
-						t17_ := ((int64(2) * g0) * outputs_) + o_
-						/*line fold.go:180*/ t18_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
-						/*line fold.go:180*/ t19_ := s_all[w].a_
-						/*line fold.go:180*/ t20_ := s_all[w].b_
-						/*line fold.go:180*/ parts_[t17_] = t19_
-						/*line fold.go:180*/ parts_[t18_] = t20_
+						t15_ := ((int64(2) * g0) * outputs_) + o_
+						/*line fold.go:179*/ t16_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
+						/*line fold.go:179*/ t17_ := s_all[w].a_
+						/*line fold.go:179*/ t18_ := s_all[w].b_
+						/*line fold.go:179*/ parts_[t15_] = t17_
+						/*line fold.go:179*/ parts_[t16_] = t18_
 					}
 				}
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4863
+//line kernels_tandem.go:4845
 	}
 	return nil
 }
@@ -4888,7 +4870,7 @@ func FoldAlongInt32Int32Int32Add32TotalGo(grid backend.Grid, lo, hi int, args []
 	var bs_ [256]int64
 	n := n0 * n1 * n2
 	i0_all, di_all, j0_all, j1_all := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
-	s_all, s2_all, t6_all := make([]gpu_state, n), make([]gpu_state, n), make([]gpu_state, n)
+	s_all, s2_all, t4_all := make([]gpu_state, n), make([]gpu_state, n), make([]gpu_state, n)
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -4923,82 +4905,79 @@ func FoldAlongInt32Int32Int32Add32TotalGo(grid backend.Grid, lo, hi int, args []
 				l_ := l0
 				/*line fold.go:166*/ e_ := gpu_none______(f_)
 				for i_ := i0_; i_ < height_; i_ = i_ + di_ {
-					t2_ := ((o_ * height_) + i_) * x_.Stride_
-					/*line fold.go:168*/ t3_ := x_.Data_
-					/*line fold.go:168*/ row_ := t3_[t2_:int64(len(t3_))][j0_:j1_]
-					for j_ := l_; j_ < int64(len(row_)); j_ = j_ + n_ {
-						e_ = gpu_with______(f_, e_, row_[j_], int32((((i_ * cols_) + j0_) + j_)), order_)
+					for j_ := j0_ + l_; j_ < j1_; j_ = j_ + n_ {
+						e_ = gpu_with______(f_, e_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], int32(((i_ * cols_) + j_)), order_)
 					}
 				}
 				s_all[w] = gpu_state{}
-				t4_ := int64(e_.a_)
-				/*line fold.go:174*/ t5_ := int64(e_.b_)
-				/*line fold.go:174*/ s_all[w].a_ = t4_
-				/*line fold.go:174*/ s_all[w].b_ = t5_
-				/*line fold.go:187*/ s2_all[w] = s_all[w]
+				t2_ := int64(e_.a_)
+				/*line fold.go:173*/ t3_ := int64(e_.b_)
+				/*line fold.go:173*/ s_all[w].a_ = t2_
+				/*line fold.go:173*/ s_all[w].b_ = t3_
+				/*line fold.go:186*/ s2_all[w] = s_all[w]
 			}
-			/*line fold.go:187*/ kind_ := int64(2)
+			/*line fold.go:186*/ kind_ := int64(2)
 			for w := range n {
-				/*line fold.go:175*/ t6_all[w] = gpu_state{}
+				/*line fold.go:174*/ t4_all[w] = gpu_state{}
 			}
 			for w := range n {
 				l0 := w % n0
 				as2_ := as_[:int64(256)]
 				bs2_ := bs_[:int64(256)]
 				l2_ := l0
-				/*line fold.go:190*/ t7_ := l2_
-				/*line fold.go:190*/ t8_ := l2_
-				/*line fold.go:190*/ t9_ := s2_all[w].a_
-				/*line fold.go:190*/ t10_ := s2_all[w].b_
-				/*line fold.go:190*/ as2_[t7_] = t9_
-				/*line fold.go:190*/ bs2_[t8_] = t10_
+				/*line fold.go:189*/ t5_ := l2_
+				/*line fold.go:189*/ t6_ := l2_
+				/*line fold.go:189*/ t7_ := s2_all[w].a_
+				/*line fold.go:189*/ t8_ := s2_all[w].b_
+				/*line fold.go:189*/ as2_[t5_] = t7_
+				/*line fold.go:189*/ bs2_[t6_] = t8_
 			}
-			/*line fold.go:191*/ k_ := n0 / int64(2)
-			/*line fold.go:191*/ for k_ > int64(0) {
+			/*line fold.go:190*/ k_ := n0 / int64(2)
+			/*line fold.go:190*/ for k_ > int64(0) {
 				for w := range n {
 					l0 := w % n0
 					as2_ := as_[:int64(256)]
 					bs2_ := bs_[:int64(256)]
 					l2_ := l0
-					/*line fold.go:193*/ if l2_ < k_ {
-						t11_ := gpu_state{a_: as2_[l2_+k_], b_: bs2_[l2_+k_]}
-						/*line fold.go:194*/ s2_all[w] = gpu_merge(s2_all[w], kind_, t11_)
-						t12_ := l2_
-						/*line fold.go:195*/ t13_ := l2_
-						/*line fold.go:195*/ t14_ := s2_all[w].a_
-						/*line fold.go:195*/ t15_ := s2_all[w].b_
-						/*line fold.go:195*/ as2_[t12_] = t14_
-						/*line fold.go:195*/ bs2_[t13_] = t15_
+					/*line fold.go:192*/ if l2_ < k_ {
+						t9_ := gpu_state{a_: as2_[l2_+k_], b_: bs2_[l2_+k_]}
+						/*line fold.go:193*/ s2_all[w] = gpu_merge(s2_all[w], kind_, t9_)
+						t10_ := l2_
+						/*line fold.go:194*/ t11_ := l2_
+						/*line fold.go:194*/ t12_ := s2_all[w].a_
+						/*line fold.go:194*/ t13_ := s2_all[w].b_
+						/*line fold.go:194*/ as2_[t10_] = t12_
+						/*line fold.go:194*/ bs2_[t11_] = t13_
 					}
 				}
-				/*line fold.go:191*/ k_ = k_ / int64(2)
+				/*line fold.go:190*/ k_ = k_ / int64(2)
 			}
 			for w := range n {
 				as2_ := as_[:int64(256)]
 				bs2_ := bs_[:int64(256)]
-				/*line fold.go:199*/ t16_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
-				/*line fold.go:199*/ t6_all[w] = t16_
+				/*line fold.go:198*/ t14_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
+				/*line fold.go:198*/ t4_all[w] = t14_
 			}
 			for w := range n {
 				l0 := w % n0
 				l_ := l0
-				/*line fold.go:175*/ s_all[w] = t6_all[w]
+				/*line fold.go:174*/ s_all[w] = t4_all[w]
 				if l_ == int64(0) {
 					if int64(len(parts_)) == int64(0) {
 						gpu_put__(c_, o_, gpu_of____(r_, s_all[w], int64(order_)))
 					} else {
-						t17_ := ((int64(2) * g0) * outputs_) + o_
-						/*line fold.go:180*/ t18_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
-						/*line fold.go:180*/ t19_ := s_all[w].a_
-						/*line fold.go:180*/ t20_ := s_all[w].b_
-						/*line fold.go:180*/ parts_[t17_] = t19_
-						/*line fold.go:180*/ parts_[t18_] = t20_
+						t15_ := ((int64(2) * g0) * outputs_) + o_
+						/*line fold.go:179*/ t16_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
+						/*line fold.go:179*/ t17_ := s_all[w].a_
+						/*line fold.go:179*/ t18_ := s_all[w].b_
+						/*line fold.go:179*/ parts_[t15_] = t17_
+						/*line fold.go:179*/ parts_[t16_] = t18_
 					}
 				}
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:5002
+//line kernels_tandem.go:4981
 	}
 	return nil
 }
@@ -5027,7 +5006,7 @@ func FoldAlongBoolInt32Int32CountTotalGo(grid backend.Grid, lo, hi int, args []b
 	var bs_ [256]int64
 	n := n0 * n1 * n2
 	i0_all, di_all, j0_all, j1_all := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
-	s_all, s2_all, t6_all := make([]gpu_state, n), make([]gpu_state, n), make([]gpu_state, n)
+	s_all, s2_all, t4_all := make([]gpu_state, n), make([]gpu_state, n), make([]gpu_state, n)
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -5062,82 +5041,79 @@ func FoldAlongBoolInt32Int32CountTotalGo(grid backend.Grid, lo, hi int, args []b
 				l_ := l0
 				/*line fold.go:166*/ e_ := gpu_none_______(f_)
 				for i_ := i0_; i_ < height_; i_ = i_ + di_ {
-					t2_ := ((o_ * height_) + i_) * x_.Stride_
-					/*line fold.go:168*/ t3_ := x_.Data_
-					/*line fold.go:168*/ row_ := t3_[t2_:int64(len(t3_))][j0_:j1_]
-					for j_ := l_; j_ < int64(len(row_)); j_ = j_ + n_ {
-						e_ = gpu_with_______(f_, e_, row_[j_], int32((((i_ * cols_) + j0_) + j_)), order_)
+					for j_ := j0_ + l_; j_ < j1_; j_ = j_ + n_ {
+						e_ = gpu_with_______(f_, e_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], int32(((i_ * cols_) + j_)), order_)
 					}
 				}
 				s_all[w] = gpu_state{}
-				t4_ := int64(e_.a_)
-				/*line fold.go:174*/ t5_ := int64(e_.b_)
-				/*line fold.go:174*/ s_all[w].a_ = t4_
-				/*line fold.go:174*/ s_all[w].b_ = t5_
-				/*line fold.go:187*/ s2_all[w] = s_all[w]
+				t2_ := int64(e_.a_)
+				/*line fold.go:173*/ t3_ := int64(e_.b_)
+				/*line fold.go:173*/ s_all[w].a_ = t2_
+				/*line fold.go:173*/ s_all[w].b_ = t3_
+				/*line fold.go:186*/ s2_all[w] = s_all[w]
 			}
-			/*line fold.go:187*/ kind_ := int64(2)
+			/*line fold.go:186*/ kind_ := int64(2)
 			for w := range n {
-				/*line fold.go:175*/ t6_all[w] = gpu_state{}
+				/*line fold.go:174*/ t4_all[w] = gpu_state{}
 			}
 			for w := range n {
 				l0 := w % n0
 				as2_ := as_[:int64(256)]
 				bs2_ := bs_[:int64(256)]
 				l2_ := l0
-				/*line fold.go:190*/ t7_ := l2_
-				/*line fold.go:190*/ t8_ := l2_
-				/*line fold.go:190*/ t9_ := s2_all[w].a_
-				/*line fold.go:190*/ t10_ := s2_all[w].b_
-				/*line fold.go:190*/ as2_[t7_] = t9_
-				/*line fold.go:190*/ bs2_[t8_] = t10_
+				/*line fold.go:189*/ t5_ := l2_
+				/*line fold.go:189*/ t6_ := l2_
+				/*line fold.go:189*/ t7_ := s2_all[w].a_
+				/*line fold.go:189*/ t8_ := s2_all[w].b_
+				/*line fold.go:189*/ as2_[t5_] = t7_
+				/*line fold.go:189*/ bs2_[t6_] = t8_
 			}
-			/*line fold.go:191*/ k_ := n0 / int64(2)
-			/*line fold.go:191*/ for k_ > int64(0) {
+			/*line fold.go:190*/ k_ := n0 / int64(2)
+			/*line fold.go:190*/ for k_ > int64(0) {
 				for w := range n {
 					l0 := w % n0
 					as2_ := as_[:int64(256)]
 					bs2_ := bs_[:int64(256)]
 					l2_ := l0
-					/*line fold.go:193*/ if l2_ < k_ {
-						t11_ := gpu_state{a_: as2_[l2_+k_], b_: bs2_[l2_+k_]}
-						/*line fold.go:194*/ s2_all[w] = gpu_merge(s2_all[w], kind_, t11_)
-						t12_ := l2_
-						/*line fold.go:195*/ t13_ := l2_
-						/*line fold.go:195*/ t14_ := s2_all[w].a_
-						/*line fold.go:195*/ t15_ := s2_all[w].b_
-						/*line fold.go:195*/ as2_[t12_] = t14_
-						/*line fold.go:195*/ bs2_[t13_] = t15_
+					/*line fold.go:192*/ if l2_ < k_ {
+						t9_ := gpu_state{a_: as2_[l2_+k_], b_: bs2_[l2_+k_]}
+						/*line fold.go:193*/ s2_all[w] = gpu_merge(s2_all[w], kind_, t9_)
+						t10_ := l2_
+						/*line fold.go:194*/ t11_ := l2_
+						/*line fold.go:194*/ t12_ := s2_all[w].a_
+						/*line fold.go:194*/ t13_ := s2_all[w].b_
+						/*line fold.go:194*/ as2_[t10_] = t12_
+						/*line fold.go:194*/ bs2_[t11_] = t13_
 					}
 				}
-				/*line fold.go:191*/ k_ = k_ / int64(2)
+				/*line fold.go:190*/ k_ = k_ / int64(2)
 			}
 			for w := range n {
 				as2_ := as_[:int64(256)]
 				bs2_ := bs_[:int64(256)]
-				/*line fold.go:199*/ t16_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
-				/*line fold.go:199*/ t6_all[w] = t16_
+				/*line fold.go:198*/ t14_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
+				/*line fold.go:198*/ t4_all[w] = t14_
 			}
 			for w := range n {
 				l0 := w % n0
 				l_ := l0
-				/*line fold.go:175*/ s_all[w] = t6_all[w]
+				/*line fold.go:174*/ s_all[w] = t4_all[w]
 				if l_ == int64(0) {
 					if int64(len(parts_)) == int64(0) {
 						gpu_put__(c_, o_, gpu_of____(r_, s_all[w], int64(order_)))
 					} else {
-						t17_ := ((int64(2) * g0) * outputs_) + o_
-						/*line fold.go:180*/ t18_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
-						/*line fold.go:180*/ t19_ := s_all[w].a_
-						/*line fold.go:180*/ t20_ := s_all[w].b_
-						/*line fold.go:180*/ parts_[t17_] = t19_
-						/*line fold.go:180*/ parts_[t18_] = t20_
+						t15_ := ((int64(2) * g0) * outputs_) + o_
+						/*line fold.go:179*/ t16_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
+						/*line fold.go:179*/ t17_ := s_all[w].a_
+						/*line fold.go:179*/ t18_ := s_all[w].b_
+						/*line fold.go:179*/ parts_[t15_] = t17_
+						/*line fold.go:179*/ parts_[t16_] = t18_
 					}
 				}
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:5141
+//line kernels_tandem.go:5117
 	}
 	return nil
 }
@@ -5166,7 +5142,7 @@ func FoldAlongBoolBoolInt32EndsBoolTruthGo(grid backend.Grid, lo, hi int, args [
 	var bs_ [256]int64
 	n := n0 * n1 * n2
 	i0_all, di_all, j0_all, j1_all := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
-	s_all, s2_all, t6_all := make([]gpu_state, n), make([]gpu_state, n), make([]gpu_state, n)
+	s_all, s2_all, t4_all := make([]gpu_state, n), make([]gpu_state, n), make([]gpu_state, n)
 	for i := lo; i < hi; i++ {
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
@@ -5201,82 +5177,79 @@ func FoldAlongBoolBoolInt32EndsBoolTruthGo(grid backend.Grid, lo, hi int, args [
 				l_ := l0
 				/*line fold.go:166*/ e_ := gpu_none________(f_)
 				for i_ := i0_; i_ < height_; i_ = i_ + di_ {
-					t2_ := ((o_ * height_) + i_) * x_.Stride_
-					/*line fold.go:168*/ t3_ := x_.Data_
-					/*line fold.go:168*/ row_ := t3_[t2_:int64(len(t3_))][j0_:j1_]
-					for j_ := l_; j_ < int64(len(row_)); j_ = j_ + n_ {
-						e_ = gpu_with________(f_, e_, row_[j_], int32((((i_ * cols_) + j0_) + j_)), order_)
+					for j_ := j0_ + l_; j_ < j1_; j_ = j_ + n_ {
+						e_ = gpu_with________(f_, e_, x_.Data_[(((o_*height_)+i_)*x_.Stride_)+j_], int32(((i_ * cols_) + j_)), order_)
 					}
 				}
 				s_all[w] = gpu_state{}
-				t4_ := int64(e_.a_)
-				/*line fold.go:174*/ t5_ := int64(e_.b_)
-				/*line fold.go:174*/ s_all[w].a_ = t4_
-				/*line fold.go:174*/ s_all[w].b_ = t5_
-				/*line fold.go:187*/ s2_all[w] = s_all[w]
+				t2_ := int64(e_.a_)
+				/*line fold.go:173*/ t3_ := int64(e_.b_)
+				/*line fold.go:173*/ s_all[w].a_ = t2_
+				/*line fold.go:173*/ s_all[w].b_ = t3_
+				/*line fold.go:186*/ s2_all[w] = s_all[w]
 			}
-			/*line fold.go:187*/ kind_ := int64(0)
+			/*line fold.go:186*/ kind_ := int64(0)
 			for w := range n {
-				/*line fold.go:175*/ t6_all[w] = gpu_state{}
+				/*line fold.go:174*/ t4_all[w] = gpu_state{}
 			}
 			for w := range n {
 				l0 := w % n0
 				as2_ := as_[:int64(256)]
 				bs2_ := bs_[:int64(256)]
 				l2_ := l0
-				/*line fold.go:190*/ t7_ := l2_
-				/*line fold.go:190*/ t8_ := l2_
-				/*line fold.go:190*/ t9_ := s2_all[w].a_
-				/*line fold.go:190*/ t10_ := s2_all[w].b_
-				/*line fold.go:190*/ as2_[t7_] = t9_
-				/*line fold.go:190*/ bs2_[t8_] = t10_
+				/*line fold.go:189*/ t5_ := l2_
+				/*line fold.go:189*/ t6_ := l2_
+				/*line fold.go:189*/ t7_ := s2_all[w].a_
+				/*line fold.go:189*/ t8_ := s2_all[w].b_
+				/*line fold.go:189*/ as2_[t5_] = t7_
+				/*line fold.go:189*/ bs2_[t6_] = t8_
 			}
-			/*line fold.go:191*/ k_ := n0 / int64(2)
-			/*line fold.go:191*/ for k_ > int64(0) {
+			/*line fold.go:190*/ k_ := n0 / int64(2)
+			/*line fold.go:190*/ for k_ > int64(0) {
 				for w := range n {
 					l0 := w % n0
 					as2_ := as_[:int64(256)]
 					bs2_ := bs_[:int64(256)]
 					l2_ := l0
-					/*line fold.go:193*/ if l2_ < k_ {
-						t11_ := gpu_state{a_: as2_[l2_+k_], b_: bs2_[l2_+k_]}
-						/*line fold.go:194*/ s2_all[w] = gpu_merge(s2_all[w], kind_, t11_)
-						t12_ := l2_
-						/*line fold.go:195*/ t13_ := l2_
-						/*line fold.go:195*/ t14_ := s2_all[w].a_
-						/*line fold.go:195*/ t15_ := s2_all[w].b_
-						/*line fold.go:195*/ as2_[t12_] = t14_
-						/*line fold.go:195*/ bs2_[t13_] = t15_
+					/*line fold.go:192*/ if l2_ < k_ {
+						t9_ := gpu_state{a_: as2_[l2_+k_], b_: bs2_[l2_+k_]}
+						/*line fold.go:193*/ s2_all[w] = gpu_merge(s2_all[w], kind_, t9_)
+						t10_ := l2_
+						/*line fold.go:194*/ t11_ := l2_
+						/*line fold.go:194*/ t12_ := s2_all[w].a_
+						/*line fold.go:194*/ t13_ := s2_all[w].b_
+						/*line fold.go:194*/ as2_[t10_] = t12_
+						/*line fold.go:194*/ bs2_[t11_] = t13_
 					}
 				}
-				/*line fold.go:191*/ k_ = k_ / int64(2)
+				/*line fold.go:190*/ k_ = k_ / int64(2)
 			}
 			for w := range n {
 				as2_ := as_[:int64(256)]
 				bs2_ := bs_[:int64(256)]
-				/*line fold.go:199*/ t16_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
-				/*line fold.go:199*/ t6_all[w] = t16_
+				/*line fold.go:198*/ t14_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
+				/*line fold.go:198*/ t4_all[w] = t14_
 			}
 			for w := range n {
 				l0 := w % n0
 				l_ := l0
-				/*line fold.go:175*/ s_all[w] = t6_all[w]
+				/*line fold.go:174*/ s_all[w] = t4_all[w]
 				if l_ == int64(0) {
 					if int64(len(parts_)) == int64(0) {
 						gpu_put___(c_, o_, gpu_of_____(r_, s_all[w], int64(order_)))
 					} else {
-						t17_ := ((int64(2) * g0) * outputs_) + o_
-						/*line fold.go:180*/ t18_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
-						/*line fold.go:180*/ t19_ := s_all[w].a_
-						/*line fold.go:180*/ t20_ := s_all[w].b_
-						/*line fold.go:180*/ parts_[t17_] = t19_
-						/*line fold.go:180*/ parts_[t18_] = t20_
+						t15_ := ((int64(2) * g0) * outputs_) + o_
+						/*line fold.go:179*/ t16_ := (((int64(2) * g0) + int64(1)) * outputs_) + o_
+						/*line fold.go:179*/ t17_ := s_all[w].a_
+						/*line fold.go:179*/ t18_ := s_all[w].b_
+						/*line fold.go:179*/ parts_[t15_] = t17_
+						/*line fold.go:179*/ parts_[t16_] = t18_
 					}
 				}
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:5280
+//line kernels_tandem.go:5253
 	}
 	return nil
 }
@@ -5308,13 +5281,13 @@ func FoldEachFloat32Float32Int32Ends32Value32Go(grid backend.Grid, lo, hi int, a
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line fold.go:221*/ outputs_ := x_.Rows_
-					/*line fold.go:221*/ terms_ := x_.Cols_
+					/*line fold.go:220*/ outputs_ := x_.Rows_
+					/*line fold.go:220*/ terms_ := x_.Cols_
 					if down_ {
 						t_ := x_.Cols_
-						/*line fold.go:223*/ t2_ := x_.Rows_
-						/*line fold.go:223*/ outputs_ = t_
-						/*line fold.go:223*/ terms_ = t2_
+						/*line fold.go:222*/ t2_ := x_.Rows_
+						/*line fold.go:222*/ outputs_ = t_
+						/*line fold.go:222*/ terms_ = t2_
 					}
 					share_ := support.Div((terms_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
 					from_ := min(g1*share_, terms_)
@@ -5324,7 +5297,7 @@ func FoldEachFloat32Float32Int32Ends32Value32Go(grid backend.Grid, lo, hi int, a
 						h1 := x_.Data_
 						h2 := x_.Stride_
 						for i_ := from_; i_ < to_; i_ = i_ + int64(1) {
-							/*line fold.go:231*/ var y_ float32
+							/*line fold.go:230*/ var y_ float32
 							if down_ {
 								y_ = h1[(i_*h2)+o_]
 							} else {
@@ -5334,24 +5307,24 @@ func FoldEachFloat32Float32Int32Ends32Value32Go(grid backend.Grid, lo, hi int, a
 						}
 						var s_ gpu_state
 						t3_ := int64(e_.a_)
-						/*line fold.go:240*/ t4_ := int64(e_.b_)
-						/*line fold.go:240*/ s_.a_ = t3_
-						/*line fold.go:240*/ s_.b_ = t4_
+						/*line fold.go:239*/ t4_ := int64(e_.b_)
+						/*line fold.go:239*/ s_.a_ = t3_
+						/*line fold.go:239*/ s_.b_ = t4_
 						if int64(len(parts_)) == int64(0) {
 							gpu_put(c_, o_, gpu_of(r_, s_, int64(order_)))
 						} else {
 							t5_ := ((int64(2) * g1) * outputs_) + o_
-							/*line fold.go:244*/ t6_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
-							/*line fold.go:244*/ t7_ := s_.a_
-							/*line fold.go:244*/ t8_ := s_.b_
-							/*line fold.go:244*/ parts_[t5_] = t7_
-							/*line fold.go:244*/ parts_[t6_] = t8_
+							/*line fold.go:243*/ t6_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
+							/*line fold.go:243*/ t7_ := s_.a_
+							/*line fold.go:243*/ t8_ := s_.b_
+							/*line fold.go:243*/ parts_[t5_] = t7_
+							/*line fold.go:243*/ parts_[t6_] = t8_
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:5355
+//line kernels_tandem.go:5328
 	}
 	return nil
 }
@@ -5383,13 +5356,13 @@ func FoldEachFloat64Float64Int64Ends64Value64Go(grid backend.Grid, lo, hi int, a
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line fold.go:221*/ outputs_ := x_.Rows_
-					/*line fold.go:221*/ terms_ := x_.Cols_
+					/*line fold.go:220*/ outputs_ := x_.Rows_
+					/*line fold.go:220*/ terms_ := x_.Cols_
 					if down_ {
 						t_ := x_.Cols_
-						/*line fold.go:223*/ t2_ := x_.Rows_
-						/*line fold.go:223*/ outputs_ = t_
-						/*line fold.go:223*/ terms_ = t2_
+						/*line fold.go:222*/ t2_ := x_.Rows_
+						/*line fold.go:222*/ outputs_ = t_
+						/*line fold.go:222*/ terms_ = t2_
 					}
 					share_ := support.Div((terms_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
 					from_ := min(g1*share_, terms_)
@@ -5399,7 +5372,7 @@ func FoldEachFloat64Float64Int64Ends64Value64Go(grid backend.Grid, lo, hi int, a
 						h1 := x_.Data_
 						h2 := x_.Stride_
 						for i_ := from_; i_ < to_; i_ = i_ + int64(1) {
-							/*line fold.go:231*/ var y_ float64
+							/*line fold.go:230*/ var y_ float64
 							if down_ {
 								y_ = h1[(i_*h2)+o_]
 							} else {
@@ -5409,24 +5382,24 @@ func FoldEachFloat64Float64Int64Ends64Value64Go(grid backend.Grid, lo, hi int, a
 						}
 						var s_ gpu_state
 						t3_ := e_.a_
-						/*line fold.go:240*/ t4_ := e_.b_
-						/*line fold.go:240*/ s_.a_ = t3_
-						/*line fold.go:240*/ s_.b_ = t4_
+						/*line fold.go:239*/ t4_ := e_.b_
+						/*line fold.go:239*/ s_.a_ = t3_
+						/*line fold.go:239*/ s_.b_ = t4_
 						if int64(len(parts_)) == int64(0) {
 							gpu_put_(c_, o_, gpu_of_(r_, s_, order_))
 						} else {
 							t5_ := ((int64(2) * g1) * outputs_) + o_
-							/*line fold.go:244*/ t6_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
-							/*line fold.go:244*/ t7_ := s_.a_
-							/*line fold.go:244*/ t8_ := s_.b_
-							/*line fold.go:244*/ parts_[t5_] = t7_
-							/*line fold.go:244*/ parts_[t6_] = t8_
+							/*line fold.go:243*/ t6_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
+							/*line fold.go:243*/ t7_ := s_.a_
+							/*line fold.go:243*/ t8_ := s_.b_
+							/*line fold.go:243*/ parts_[t5_] = t7_
+							/*line fold.go:243*/ parts_[t6_] = t8_
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:5430
+//line kernels_tandem.go:5403
 	}
 	return nil
 }
@@ -5458,13 +5431,13 @@ func FoldEachFloat32Int32Int32First32IndexGo(grid backend.Grid, lo, hi int, args
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line fold.go:221*/ outputs_ := x_.Rows_
-					/*line fold.go:221*/ terms_ := x_.Cols_
+					/*line fold.go:220*/ outputs_ := x_.Rows_
+					/*line fold.go:220*/ terms_ := x_.Cols_
 					if down_ {
 						t_ := x_.Cols_
-						/*line fold.go:223*/ t2_ := x_.Rows_
-						/*line fold.go:223*/ outputs_ = t_
-						/*line fold.go:223*/ terms_ = t2_
+						/*line fold.go:222*/ t2_ := x_.Rows_
+						/*line fold.go:222*/ outputs_ = t_
+						/*line fold.go:222*/ terms_ = t2_
 					}
 					share_ := support.Div((terms_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
 					from_ := min(g1*share_, terms_)
@@ -5474,7 +5447,7 @@ func FoldEachFloat32Int32Int32First32IndexGo(grid backend.Grid, lo, hi int, args
 						h1 := x_.Data_
 						h2 := x_.Stride_
 						for i_ := from_; i_ < to_; i_ = i_ + int64(1) {
-							/*line fold.go:231*/ var y_ float32
+							/*line fold.go:230*/ var y_ float32
 							if down_ {
 								y_ = h1[(i_*h2)+o_]
 							} else {
@@ -5484,24 +5457,24 @@ func FoldEachFloat32Int32Int32First32IndexGo(grid backend.Grid, lo, hi int, args
 						}
 						var s_ gpu_state
 						t3_ := int64(e_.a_)
-						/*line fold.go:240*/ t4_ := int64(e_.b_)
-						/*line fold.go:240*/ s_.a_ = t3_
-						/*line fold.go:240*/ s_.b_ = t4_
+						/*line fold.go:239*/ t4_ := int64(e_.b_)
+						/*line fold.go:239*/ s_.a_ = t3_
+						/*line fold.go:239*/ s_.b_ = t4_
 						if int64(len(parts_)) == int64(0) {
 							gpu_put__(c_, o_, gpu_of__(r_, s_, int64(order_)))
 						} else {
 							t5_ := ((int64(2) * g1) * outputs_) + o_
-							/*line fold.go:244*/ t6_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
-							/*line fold.go:244*/ t7_ := s_.a_
-							/*line fold.go:244*/ t8_ := s_.b_
-							/*line fold.go:244*/ parts_[t5_] = t7_
-							/*line fold.go:244*/ parts_[t6_] = t8_
+							/*line fold.go:243*/ t6_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
+							/*line fold.go:243*/ t7_ := s_.a_
+							/*line fold.go:243*/ t8_ := s_.b_
+							/*line fold.go:243*/ parts_[t5_] = t7_
+							/*line fold.go:243*/ parts_[t6_] = t8_
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:5505
+//line kernels_tandem.go:5478
 	}
 	return nil
 }
@@ -5533,13 +5506,13 @@ func FoldEachFloat64Int32Int64First64IndexGo(grid backend.Grid, lo, hi int, args
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line fold.go:221*/ outputs_ := x_.Rows_
-					/*line fold.go:221*/ terms_ := x_.Cols_
+					/*line fold.go:220*/ outputs_ := x_.Rows_
+					/*line fold.go:220*/ terms_ := x_.Cols_
 					if down_ {
 						t_ := x_.Cols_
-						/*line fold.go:223*/ t2_ := x_.Rows_
-						/*line fold.go:223*/ outputs_ = t_
-						/*line fold.go:223*/ terms_ = t2_
+						/*line fold.go:222*/ t2_ := x_.Rows_
+						/*line fold.go:222*/ outputs_ = t_
+						/*line fold.go:222*/ terms_ = t2_
 					}
 					share_ := support.Div((terms_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
 					from_ := min(g1*share_, terms_)
@@ -5549,7 +5522,7 @@ func FoldEachFloat64Int32Int64First64IndexGo(grid backend.Grid, lo, hi int, args
 						h1 := x_.Data_
 						h2 := x_.Stride_
 						for i_ := from_; i_ < to_; i_ = i_ + int64(1) {
-							/*line fold.go:231*/ var y_ float64
+							/*line fold.go:230*/ var y_ float64
 							if down_ {
 								y_ = h1[(i_*h2)+o_]
 							} else {
@@ -5559,24 +5532,24 @@ func FoldEachFloat64Int32Int64First64IndexGo(grid backend.Grid, lo, hi int, args
 						}
 						var s_ gpu_state
 						t3_ := e_.a_
-						/*line fold.go:240*/ t4_ := e_.b_
-						/*line fold.go:240*/ s_.a_ = t3_
-						/*line fold.go:240*/ s_.b_ = t4_
+						/*line fold.go:239*/ t4_ := e_.b_
+						/*line fold.go:239*/ s_.a_ = t3_
+						/*line fold.go:239*/ s_.b_ = t4_
 						if int64(len(parts_)) == int64(0) {
 							gpu_put__(c_, o_, gpu_of__(r_, s_, order_))
 						} else {
 							t5_ := ((int64(2) * g1) * outputs_) + o_
-							/*line fold.go:244*/ t6_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
-							/*line fold.go:244*/ t7_ := s_.a_
-							/*line fold.go:244*/ t8_ := s_.b_
-							/*line fold.go:244*/ parts_[t5_] = t7_
-							/*line fold.go:244*/ parts_[t6_] = t8_
+							/*line fold.go:243*/ t6_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
+							/*line fold.go:243*/ t7_ := s_.a_
+							/*line fold.go:243*/ t8_ := s_.b_
+							/*line fold.go:243*/ parts_[t5_] = t7_
+							/*line fold.go:243*/ parts_[t6_] = t8_
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:5580
+//line kernels_tandem.go:5553
 	}
 	return nil
 }
@@ -5608,13 +5581,13 @@ func FoldEachInt32Int32Int32EndsIntValueIntGo(grid backend.Grid, lo, hi int, arg
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line fold.go:221*/ outputs_ := x_.Rows_
-					/*line fold.go:221*/ terms_ := x_.Cols_
+					/*line fold.go:220*/ outputs_ := x_.Rows_
+					/*line fold.go:220*/ terms_ := x_.Cols_
 					if down_ {
 						t_ := x_.Cols_
-						/*line fold.go:223*/ t2_ := x_.Rows_
-						/*line fold.go:223*/ outputs_ = t_
-						/*line fold.go:223*/ terms_ = t2_
+						/*line fold.go:222*/ t2_ := x_.Rows_
+						/*line fold.go:222*/ outputs_ = t_
+						/*line fold.go:222*/ terms_ = t2_
 					}
 					share_ := support.Div((terms_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
 					from_ := min(g1*share_, terms_)
@@ -5624,7 +5597,7 @@ func FoldEachInt32Int32Int32EndsIntValueIntGo(grid backend.Grid, lo, hi int, arg
 						h1 := x_.Data_
 						h2 := x_.Stride_
 						for i_ := from_; i_ < to_; i_ = i_ + int64(1) {
-							/*line fold.go:231*/ var y_ int32
+							/*line fold.go:230*/ var y_ int32
 							if down_ {
 								y_ = h1[(i_*h2)+o_]
 							} else {
@@ -5634,24 +5607,24 @@ func FoldEachInt32Int32Int32EndsIntValueIntGo(grid backend.Grid, lo, hi int, arg
 						}
 						var s_ gpu_state
 						t3_ := int64(e_.a_)
-						/*line fold.go:240*/ t4_ := int64(e_.b_)
-						/*line fold.go:240*/ s_.a_ = t3_
-						/*line fold.go:240*/ s_.b_ = t4_
+						/*line fold.go:239*/ t4_ := int64(e_.b_)
+						/*line fold.go:239*/ s_.a_ = t3_
+						/*line fold.go:239*/ s_.b_ = t4_
 						if int64(len(parts_)) == int64(0) {
 							gpu_put__(c_, o_, gpu_of___(r_, s_, int64(order_)))
 						} else {
 							t5_ := ((int64(2) * g1) * outputs_) + o_
-							/*line fold.go:244*/ t6_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
-							/*line fold.go:244*/ t7_ := s_.a_
-							/*line fold.go:244*/ t8_ := s_.b_
-							/*line fold.go:244*/ parts_[t5_] = t7_
-							/*line fold.go:244*/ parts_[t6_] = t8_
+							/*line fold.go:243*/ t6_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
+							/*line fold.go:243*/ t7_ := s_.a_
+							/*line fold.go:243*/ t8_ := s_.b_
+							/*line fold.go:243*/ parts_[t5_] = t7_
+							/*line fold.go:243*/ parts_[t6_] = t8_
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:5655
+//line kernels_tandem.go:5628
 	}
 	return nil
 }
@@ -5683,13 +5656,13 @@ func FoldEachInt32Int32Int32FirstIntIndexGo(grid backend.Grid, lo, hi int, args 
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line fold.go:221*/ outputs_ := x_.Rows_
-					/*line fold.go:221*/ terms_ := x_.Cols_
+					/*line fold.go:220*/ outputs_ := x_.Rows_
+					/*line fold.go:220*/ terms_ := x_.Cols_
 					if down_ {
 						t_ := x_.Cols_
-						/*line fold.go:223*/ t2_ := x_.Rows_
-						/*line fold.go:223*/ outputs_ = t_
-						/*line fold.go:223*/ terms_ = t2_
+						/*line fold.go:222*/ t2_ := x_.Rows_
+						/*line fold.go:222*/ outputs_ = t_
+						/*line fold.go:222*/ terms_ = t2_
 					}
 					share_ := support.Div((terms_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
 					from_ := min(g1*share_, terms_)
@@ -5699,7 +5672,7 @@ func FoldEachInt32Int32Int32FirstIntIndexGo(grid backend.Grid, lo, hi int, args 
 						h1 := x_.Data_
 						h2 := x_.Stride_
 						for i_ := from_; i_ < to_; i_ = i_ + int64(1) {
-							/*line fold.go:231*/ var y_ int32
+							/*line fold.go:230*/ var y_ int32
 							if down_ {
 								y_ = h1[(i_*h2)+o_]
 							} else {
@@ -5709,24 +5682,24 @@ func FoldEachInt32Int32Int32FirstIntIndexGo(grid backend.Grid, lo, hi int, args 
 						}
 						var s_ gpu_state
 						t3_ := int64(e_.a_)
-						/*line fold.go:240*/ t4_ := int64(e_.b_)
-						/*line fold.go:240*/ s_.a_ = t3_
-						/*line fold.go:240*/ s_.b_ = t4_
+						/*line fold.go:239*/ t4_ := int64(e_.b_)
+						/*line fold.go:239*/ s_.a_ = t3_
+						/*line fold.go:239*/ s_.b_ = t4_
 						if int64(len(parts_)) == int64(0) {
 							gpu_put__(c_, o_, gpu_of__(r_, s_, int64(order_)))
 						} else {
 							t5_ := ((int64(2) * g1) * outputs_) + o_
-							/*line fold.go:244*/ t6_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
-							/*line fold.go:244*/ t7_ := s_.a_
-							/*line fold.go:244*/ t8_ := s_.b_
-							/*line fold.go:244*/ parts_[t5_] = t7_
-							/*line fold.go:244*/ parts_[t6_] = t8_
+							/*line fold.go:243*/ t6_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
+							/*line fold.go:243*/ t7_ := s_.a_
+							/*line fold.go:243*/ t8_ := s_.b_
+							/*line fold.go:243*/ parts_[t5_] = t7_
+							/*line fold.go:243*/ parts_[t6_] = t8_
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:5730
+//line kernels_tandem.go:5703
 	}
 	return nil
 }
@@ -5758,13 +5731,13 @@ func FoldEachInt32Int32Int32Add32TotalGo(grid backend.Grid, lo, hi int, args []b
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line fold.go:221*/ outputs_ := x_.Rows_
-					/*line fold.go:221*/ terms_ := x_.Cols_
+					/*line fold.go:220*/ outputs_ := x_.Rows_
+					/*line fold.go:220*/ terms_ := x_.Cols_
 					if down_ {
 						t_ := x_.Cols_
-						/*line fold.go:223*/ t2_ := x_.Rows_
-						/*line fold.go:223*/ outputs_ = t_
-						/*line fold.go:223*/ terms_ = t2_
+						/*line fold.go:222*/ t2_ := x_.Rows_
+						/*line fold.go:222*/ outputs_ = t_
+						/*line fold.go:222*/ terms_ = t2_
 					}
 					share_ := support.Div((terms_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
 					from_ := min(g1*share_, terms_)
@@ -5774,7 +5747,7 @@ func FoldEachInt32Int32Int32Add32TotalGo(grid backend.Grid, lo, hi int, args []b
 						h1 := x_.Data_
 						h2 := x_.Stride_
 						for i_ := from_; i_ < to_; i_ = i_ + int64(1) {
-							/*line fold.go:231*/ var y_ int32
+							/*line fold.go:230*/ var y_ int32
 							if down_ {
 								y_ = h1[(i_*h2)+o_]
 							} else {
@@ -5784,24 +5757,24 @@ func FoldEachInt32Int32Int32Add32TotalGo(grid backend.Grid, lo, hi int, args []b
 						}
 						var s_ gpu_state
 						t3_ := int64(e_.a_)
-						/*line fold.go:240*/ t4_ := int64(e_.b_)
-						/*line fold.go:240*/ s_.a_ = t3_
-						/*line fold.go:240*/ s_.b_ = t4_
+						/*line fold.go:239*/ t4_ := int64(e_.b_)
+						/*line fold.go:239*/ s_.a_ = t3_
+						/*line fold.go:239*/ s_.b_ = t4_
 						if int64(len(parts_)) == int64(0) {
 							gpu_put__(c_, o_, gpu_of____(r_, s_, int64(order_)))
 						} else {
 							t5_ := ((int64(2) * g1) * outputs_) + o_
-							/*line fold.go:244*/ t6_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
-							/*line fold.go:244*/ t7_ := s_.a_
-							/*line fold.go:244*/ t8_ := s_.b_
-							/*line fold.go:244*/ parts_[t5_] = t7_
-							/*line fold.go:244*/ parts_[t6_] = t8_
+							/*line fold.go:243*/ t6_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
+							/*line fold.go:243*/ t7_ := s_.a_
+							/*line fold.go:243*/ t8_ := s_.b_
+							/*line fold.go:243*/ parts_[t5_] = t7_
+							/*line fold.go:243*/ parts_[t6_] = t8_
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:5805
+//line kernels_tandem.go:5778
 	}
 	return nil
 }
@@ -5833,13 +5806,13 @@ func FoldEachBoolInt32Int32CountTotalGo(grid backend.Grid, lo, hi int, args []ba
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line fold.go:221*/ outputs_ := x_.Rows_
-					/*line fold.go:221*/ terms_ := x_.Cols_
+					/*line fold.go:220*/ outputs_ := x_.Rows_
+					/*line fold.go:220*/ terms_ := x_.Cols_
 					if down_ {
 						t_ := x_.Cols_
-						/*line fold.go:223*/ t2_ := x_.Rows_
-						/*line fold.go:223*/ outputs_ = t_
-						/*line fold.go:223*/ terms_ = t2_
+						/*line fold.go:222*/ t2_ := x_.Rows_
+						/*line fold.go:222*/ outputs_ = t_
+						/*line fold.go:222*/ terms_ = t2_
 					}
 					share_ := support.Div((terms_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
 					from_ := min(g1*share_, terms_)
@@ -5849,7 +5822,7 @@ func FoldEachBoolInt32Int32CountTotalGo(grid backend.Grid, lo, hi int, args []ba
 						h1 := x_.Data_
 						h2 := x_.Stride_
 						for i_ := from_; i_ < to_; i_ = i_ + int64(1) {
-							/*line fold.go:231*/ var y_ bool
+							/*line fold.go:230*/ var y_ bool
 							if down_ {
 								y_ = h1[(i_*h2)+o_]
 							} else {
@@ -5859,24 +5832,24 @@ func FoldEachBoolInt32Int32CountTotalGo(grid backend.Grid, lo, hi int, args []ba
 						}
 						var s_ gpu_state
 						t3_ := int64(e_.a_)
-						/*line fold.go:240*/ t4_ := int64(e_.b_)
-						/*line fold.go:240*/ s_.a_ = t3_
-						/*line fold.go:240*/ s_.b_ = t4_
+						/*line fold.go:239*/ t4_ := int64(e_.b_)
+						/*line fold.go:239*/ s_.a_ = t3_
+						/*line fold.go:239*/ s_.b_ = t4_
 						if int64(len(parts_)) == int64(0) {
 							gpu_put__(c_, o_, gpu_of____(r_, s_, int64(order_)))
 						} else {
 							t5_ := ((int64(2) * g1) * outputs_) + o_
-							/*line fold.go:244*/ t6_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
-							/*line fold.go:244*/ t7_ := s_.a_
-							/*line fold.go:244*/ t8_ := s_.b_
-							/*line fold.go:244*/ parts_[t5_] = t7_
-							/*line fold.go:244*/ parts_[t6_] = t8_
+							/*line fold.go:243*/ t6_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
+							/*line fold.go:243*/ t7_ := s_.a_
+							/*line fold.go:243*/ t8_ := s_.b_
+							/*line fold.go:243*/ parts_[t5_] = t7_
+							/*line fold.go:243*/ parts_[t6_] = t8_
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:5880
+//line kernels_tandem.go:5853
 	}
 	return nil
 }
@@ -5908,13 +5881,13 @@ func FoldEachBoolBoolInt32EndsBoolTruthGo(grid backend.Grid, lo, hi int, args []
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line fold.go:221*/ outputs_ := x_.Rows_
-					/*line fold.go:221*/ terms_ := x_.Cols_
+					/*line fold.go:220*/ outputs_ := x_.Rows_
+					/*line fold.go:220*/ terms_ := x_.Cols_
 					if down_ {
 						t_ := x_.Cols_
-						/*line fold.go:223*/ t2_ := x_.Rows_
-						/*line fold.go:223*/ outputs_ = t_
-						/*line fold.go:223*/ terms_ = t2_
+						/*line fold.go:222*/ t2_ := x_.Rows_
+						/*line fold.go:222*/ outputs_ = t_
+						/*line fold.go:222*/ terms_ = t2_
 					}
 					share_ := support.Div((terms_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
 					from_ := min(g1*share_, terms_)
@@ -5924,7 +5897,7 @@ func FoldEachBoolBoolInt32EndsBoolTruthGo(grid backend.Grid, lo, hi int, args []
 						h1 := x_.Data_
 						h2 := x_.Stride_
 						for i_ := from_; i_ < to_; i_ = i_ + int64(1) {
-							/*line fold.go:231*/ var y_ bool
+							/*line fold.go:230*/ var y_ bool
 							if down_ {
 								y_ = h1[(i_*h2)+o_]
 							} else {
@@ -5934,24 +5907,24 @@ func FoldEachBoolBoolInt32EndsBoolTruthGo(grid backend.Grid, lo, hi int, args []
 						}
 						var s_ gpu_state
 						t3_ := int64(e_.a_)
-						/*line fold.go:240*/ t4_ := int64(e_.b_)
-						/*line fold.go:240*/ s_.a_ = t3_
-						/*line fold.go:240*/ s_.b_ = t4_
+						/*line fold.go:239*/ t4_ := int64(e_.b_)
+						/*line fold.go:239*/ s_.a_ = t3_
+						/*line fold.go:239*/ s_.b_ = t4_
 						if int64(len(parts_)) == int64(0) {
 							gpu_put___(c_, o_, gpu_of_____(r_, s_, int64(order_)))
 						} else {
 							t5_ := ((int64(2) * g1) * outputs_) + o_
-							/*line fold.go:244*/ t6_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
-							/*line fold.go:244*/ t7_ := s_.a_
-							/*line fold.go:244*/ t8_ := s_.b_
-							/*line fold.go:244*/ parts_[t5_] = t7_
-							/*line fold.go:244*/ parts_[t6_] = t8_
+							/*line fold.go:243*/ t6_ := (((int64(2) * g1) + int64(1)) * outputs_) + o_
+							/*line fold.go:243*/ t7_ := s_.a_
+							/*line fold.go:243*/ t8_ := s_.b_
+							/*line fold.go:243*/ parts_[t5_] = t7_
+							/*line fold.go:243*/ parts_[t6_] = t8_
 						}
 					}
 				}
 			}
 		}
-//line kernels_tandem.go:5955
+//line kernels_tandem.go:5928
 	}
 	return nil
 }
@@ -5979,75 +5952,75 @@ func FinishFloat32Value32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		/*line fold.go:314*/ outputs_ := c_.Rows_ * c_.Cols_
+		/*line fold.go:313*/ outputs_ := c_.Rows_ * c_.Cols_
 		o_ := g0
-		/*line fold.go:315*/ for o_ < outputs_ {
+		/*line fold.go:314*/ for o_ < outputs_ {
 			for w := range n {
 				l0 := w % n0
-				/*line fold.go:316*/ first_ := min(l0, count_-int64(1))
+				/*line fold.go:315*/ first_ := min(l0, count_-int64(1))
 				s_all[w] = gpu_state{a_: parts_[((int64(2)*first_)*outputs_)+o_], b_: parts_[(((int64(2)*first_)+int64(1))*outputs_)+o_]}
 				if (l0 >= count_) && (kind_ == int64(2)) {
 					t_ := gpu_state{}
-					/*line fold.go:319*/ s_all[w] = t_
+					/*line fold.go:318*/ s_all[w] = t_
 				}
 				for p_ := l0 + n0; p_ < count_; p_ = p_ + n0 {
 					t2_ := gpu_state{a_: parts_[((int64(2)*p_)*outputs_)+o_], b_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
-					/*line fold.go:322*/ s_all[w] = gpu_merge(s_all[w], kind_, t2_)
+					/*line fold.go:321*/ s_all[w] = gpu_merge(s_all[w], kind_, t2_)
 				}
-				/*line fold.go:187*/ s2_all[w] = s_all[w]
+				/*line fold.go:186*/ s2_all[w] = s_all[w]
 			}
-			/*line fold.go:187*/ kind2_ := kind_
+			/*line fold.go:186*/ kind2_ := kind_
 			for w := range n {
-				/*line fold.go:324*/ t3_all[w] = gpu_state{}
+				/*line fold.go:323*/ t3_all[w] = gpu_state{}
 			}
 			for w := range n {
 				l0 := w % n0
 				as2_ := as_[:int64(256)]
 				bs2_ := bs_[:int64(256)]
 				l_ := l0
-				/*line fold.go:190*/ t4_ := l_
-				/*line fold.go:190*/ t5_ := l_
-				/*line fold.go:190*/ t6_ := s2_all[w].a_
-				/*line fold.go:190*/ t7_ := s2_all[w].b_
-				/*line fold.go:190*/ as2_[t4_] = t6_
-				/*line fold.go:190*/ bs2_[t5_] = t7_
+				/*line fold.go:189*/ t4_ := l_
+				/*line fold.go:189*/ t5_ := l_
+				/*line fold.go:189*/ t6_ := s2_all[w].a_
+				/*line fold.go:189*/ t7_ := s2_all[w].b_
+				/*line fold.go:189*/ as2_[t4_] = t6_
+				/*line fold.go:189*/ bs2_[t5_] = t7_
 			}
-			/*line fold.go:191*/ k_ := n0 / int64(2)
-			/*line fold.go:191*/ for k_ > int64(0) {
+			/*line fold.go:190*/ k_ := n0 / int64(2)
+			/*line fold.go:190*/ for k_ > int64(0) {
 				for w := range n {
 					l0 := w % n0
 					as2_ := as_[:int64(256)]
 					bs2_ := bs_[:int64(256)]
 					l_ := l0
-					/*line fold.go:193*/ if l_ < k_ {
+					/*line fold.go:192*/ if l_ < k_ {
 						t8_ := gpu_state{a_: as2_[l_+k_], b_: bs2_[l_+k_]}
-						/*line fold.go:194*/ s2_all[w] = gpu_merge(s2_all[w], kind2_, t8_)
+						/*line fold.go:193*/ s2_all[w] = gpu_merge(s2_all[w], kind2_, t8_)
 						t9_ := l_
-						/*line fold.go:195*/ t10_ := l_
-						/*line fold.go:195*/ t11_ := s2_all[w].a_
-						/*line fold.go:195*/ t12_ := s2_all[w].b_
-						/*line fold.go:195*/ as2_[t9_] = t11_
-						/*line fold.go:195*/ bs2_[t10_] = t12_
+						/*line fold.go:194*/ t10_ := l_
+						/*line fold.go:194*/ t11_ := s2_all[w].a_
+						/*line fold.go:194*/ t12_ := s2_all[w].b_
+						/*line fold.go:194*/ as2_[t9_] = t11_
+						/*line fold.go:194*/ bs2_[t10_] = t12_
 					}
 				}
-				/*line fold.go:191*/ k_ = k_ / int64(2)
+				/*line fold.go:190*/ k_ = k_ / int64(2)
 			}
 			for w := range n {
 				as2_ := as_[:int64(256)]
 				bs2_ := bs_[:int64(256)]
-				/*line fold.go:199*/ t13_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
-				/*line fold.go:199*/ t3_all[w] = t13_
+				/*line fold.go:198*/ t13_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
+				/*line fold.go:198*/ t3_all[w] = t13_
 			}
 			for w := range n {
 				l0 := w % n0
-				/*line fold.go:324*/ s_all[w] = t3_all[w]
+				/*line fold.go:323*/ s_all[w] = t3_all[w]
 				if l0 == int64(0) {
 					gpu_put(c_, o_, gpu_of(r_, s_all[w], order_))
 				}
 			}
-			/*line fold.go:315*/ o_ = o_ + int64(grid.Groups[0])
+			/*line fold.go:314*/ o_ = o_ + int64(grid.Groups[0])
 		}
-//line kernels_tandem.go:6051
+//line kernels_tandem.go:6024
 	}
 	return nil
 }
@@ -6075,75 +6048,75 @@ func FinishFloat64Value64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		/*line fold.go:314*/ outputs_ := c_.Rows_ * c_.Cols_
+		/*line fold.go:313*/ outputs_ := c_.Rows_ * c_.Cols_
 		o_ := g0
-		/*line fold.go:315*/ for o_ < outputs_ {
+		/*line fold.go:314*/ for o_ < outputs_ {
 			for w := range n {
 				l0 := w % n0
-				/*line fold.go:316*/ first_ := min(l0, count_-int64(1))
+				/*line fold.go:315*/ first_ := min(l0, count_-int64(1))
 				s_all[w] = gpu_state{a_: parts_[((int64(2)*first_)*outputs_)+o_], b_: parts_[(((int64(2)*first_)+int64(1))*outputs_)+o_]}
 				if (l0 >= count_) && (kind_ == int64(2)) {
 					t_ := gpu_state{}
-					/*line fold.go:319*/ s_all[w] = t_
+					/*line fold.go:318*/ s_all[w] = t_
 				}
 				for p_ := l0 + n0; p_ < count_; p_ = p_ + n0 {
 					t2_ := gpu_state{a_: parts_[((int64(2)*p_)*outputs_)+o_], b_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
-					/*line fold.go:322*/ s_all[w] = gpu_merge(s_all[w], kind_, t2_)
+					/*line fold.go:321*/ s_all[w] = gpu_merge(s_all[w], kind_, t2_)
 				}
-				/*line fold.go:187*/ s2_all[w] = s_all[w]
+				/*line fold.go:186*/ s2_all[w] = s_all[w]
 			}
-			/*line fold.go:187*/ kind2_ := kind_
+			/*line fold.go:186*/ kind2_ := kind_
 			for w := range n {
-				/*line fold.go:324*/ t3_all[w] = gpu_state{}
+				/*line fold.go:323*/ t3_all[w] = gpu_state{}
 			}
 			for w := range n {
 				l0 := w % n0
 				as2_ := as_[:int64(256)]
 				bs2_ := bs_[:int64(256)]
 				l_ := l0
-				/*line fold.go:190*/ t4_ := l_
-				/*line fold.go:190*/ t5_ := l_
-				/*line fold.go:190*/ t6_ := s2_all[w].a_
-				/*line fold.go:190*/ t7_ := s2_all[w].b_
-				/*line fold.go:190*/ as2_[t4_] = t6_
-				/*line fold.go:190*/ bs2_[t5_] = t7_
+				/*line fold.go:189*/ t4_ := l_
+				/*line fold.go:189*/ t5_ := l_
+				/*line fold.go:189*/ t6_ := s2_all[w].a_
+				/*line fold.go:189*/ t7_ := s2_all[w].b_
+				/*line fold.go:189*/ as2_[t4_] = t6_
+				/*line fold.go:189*/ bs2_[t5_] = t7_
 			}
-			/*line fold.go:191*/ k_ := n0 / int64(2)
-			/*line fold.go:191*/ for k_ > int64(0) {
+			/*line fold.go:190*/ k_ := n0 / int64(2)
+			/*line fold.go:190*/ for k_ > int64(0) {
 				for w := range n {
 					l0 := w % n0
 					as2_ := as_[:int64(256)]
 					bs2_ := bs_[:int64(256)]
 					l_ := l0
-					/*line fold.go:193*/ if l_ < k_ {
+					/*line fold.go:192*/ if l_ < k_ {
 						t8_ := gpu_state{a_: as2_[l_+k_], b_: bs2_[l_+k_]}
-						/*line fold.go:194*/ s2_all[w] = gpu_merge(s2_all[w], kind2_, t8_)
+						/*line fold.go:193*/ s2_all[w] = gpu_merge(s2_all[w], kind2_, t8_)
 						t9_ := l_
-						/*line fold.go:195*/ t10_ := l_
-						/*line fold.go:195*/ t11_ := s2_all[w].a_
-						/*line fold.go:195*/ t12_ := s2_all[w].b_
-						/*line fold.go:195*/ as2_[t9_] = t11_
-						/*line fold.go:195*/ bs2_[t10_] = t12_
+						/*line fold.go:194*/ t10_ := l_
+						/*line fold.go:194*/ t11_ := s2_all[w].a_
+						/*line fold.go:194*/ t12_ := s2_all[w].b_
+						/*line fold.go:194*/ as2_[t9_] = t11_
+						/*line fold.go:194*/ bs2_[t10_] = t12_
 					}
 				}
-				/*line fold.go:191*/ k_ = k_ / int64(2)
+				/*line fold.go:190*/ k_ = k_ / int64(2)
 			}
 			for w := range n {
 				as2_ := as_[:int64(256)]
 				bs2_ := bs_[:int64(256)]
-				/*line fold.go:199*/ t13_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
-				/*line fold.go:199*/ t3_all[w] = t13_
+				/*line fold.go:198*/ t13_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
+				/*line fold.go:198*/ t3_all[w] = t13_
 			}
 			for w := range n {
 				l0 := w % n0
-				/*line fold.go:324*/ s_all[w] = t3_all[w]
+				/*line fold.go:323*/ s_all[w] = t3_all[w]
 				if l0 == int64(0) {
 					gpu_put_(c_, o_, gpu_of_(r_, s_all[w], order_))
 				}
 			}
-			/*line fold.go:315*/ o_ = o_ + int64(grid.Groups[0])
+			/*line fold.go:314*/ o_ = o_ + int64(grid.Groups[0])
 		}
-//line kernels_tandem.go:6147
+//line kernels_tandem.go:6120
 	}
 	return nil
 }
@@ -6171,75 +6144,75 @@ func FinishInt32ValueIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		/*line fold.go:314*/ outputs_ := c_.Rows_ * c_.Cols_
+		/*line fold.go:313*/ outputs_ := c_.Rows_ * c_.Cols_
 		o_ := g0
-		/*line fold.go:315*/ for o_ < outputs_ {
+		/*line fold.go:314*/ for o_ < outputs_ {
 			for w := range n {
 				l0 := w % n0
-				/*line fold.go:316*/ first_ := min(l0, count_-int64(1))
+				/*line fold.go:315*/ first_ := min(l0, count_-int64(1))
 				s_all[w] = gpu_state{a_: parts_[((int64(2)*first_)*outputs_)+o_], b_: parts_[(((int64(2)*first_)+int64(1))*outputs_)+o_]}
 				if (l0 >= count_) && (kind_ == int64(2)) {
 					t_ := gpu_state{}
-					/*line fold.go:319*/ s_all[w] = t_
+					/*line fold.go:318*/ s_all[w] = t_
 				}
 				for p_ := l0 + n0; p_ < count_; p_ = p_ + n0 {
 					t2_ := gpu_state{a_: parts_[((int64(2)*p_)*outputs_)+o_], b_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
-					/*line fold.go:322*/ s_all[w] = gpu_merge(s_all[w], kind_, t2_)
+					/*line fold.go:321*/ s_all[w] = gpu_merge(s_all[w], kind_, t2_)
 				}
-				/*line fold.go:187*/ s2_all[w] = s_all[w]
+				/*line fold.go:186*/ s2_all[w] = s_all[w]
 			}
-			/*line fold.go:187*/ kind2_ := kind_
+			/*line fold.go:186*/ kind2_ := kind_
 			for w := range n {
-				/*line fold.go:324*/ t3_all[w] = gpu_state{}
+				/*line fold.go:323*/ t3_all[w] = gpu_state{}
 			}
 			for w := range n {
 				l0 := w % n0
 				as2_ := as_[:int64(256)]
 				bs2_ := bs_[:int64(256)]
 				l_ := l0
-				/*line fold.go:190*/ t4_ := l_
-				/*line fold.go:190*/ t5_ := l_
-				/*line fold.go:190*/ t6_ := s2_all[w].a_
-				/*line fold.go:190*/ t7_ := s2_all[w].b_
-				/*line fold.go:190*/ as2_[t4_] = t6_
-				/*line fold.go:190*/ bs2_[t5_] = t7_
+				/*line fold.go:189*/ t4_ := l_
+				/*line fold.go:189*/ t5_ := l_
+				/*line fold.go:189*/ t6_ := s2_all[w].a_
+				/*line fold.go:189*/ t7_ := s2_all[w].b_
+				/*line fold.go:189*/ as2_[t4_] = t6_
+				/*line fold.go:189*/ bs2_[t5_] = t7_
 			}
-			/*line fold.go:191*/ k_ := n0 / int64(2)
-			/*line fold.go:191*/ for k_ > int64(0) {
+			/*line fold.go:190*/ k_ := n0 / int64(2)
+			/*line fold.go:190*/ for k_ > int64(0) {
 				for w := range n {
 					l0 := w % n0
 					as2_ := as_[:int64(256)]
 					bs2_ := bs_[:int64(256)]
 					l_ := l0
-					/*line fold.go:193*/ if l_ < k_ {
+					/*line fold.go:192*/ if l_ < k_ {
 						t8_ := gpu_state{a_: as2_[l_+k_], b_: bs2_[l_+k_]}
-						/*line fold.go:194*/ s2_all[w] = gpu_merge(s2_all[w], kind2_, t8_)
+						/*line fold.go:193*/ s2_all[w] = gpu_merge(s2_all[w], kind2_, t8_)
 						t9_ := l_
-						/*line fold.go:195*/ t10_ := l_
-						/*line fold.go:195*/ t11_ := s2_all[w].a_
-						/*line fold.go:195*/ t12_ := s2_all[w].b_
-						/*line fold.go:195*/ as2_[t9_] = t11_
-						/*line fold.go:195*/ bs2_[t10_] = t12_
+						/*line fold.go:194*/ t10_ := l_
+						/*line fold.go:194*/ t11_ := s2_all[w].a_
+						/*line fold.go:194*/ t12_ := s2_all[w].b_
+						/*line fold.go:194*/ as2_[t9_] = t11_
+						/*line fold.go:194*/ bs2_[t10_] = t12_
 					}
 				}
-				/*line fold.go:191*/ k_ = k_ / int64(2)
+				/*line fold.go:190*/ k_ = k_ / int64(2)
 			}
 			for w := range n {
 				as2_ := as_[:int64(256)]
 				bs2_ := bs_[:int64(256)]
-				/*line fold.go:199*/ t13_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
-				/*line fold.go:199*/ t3_all[w] = t13_
+				/*line fold.go:198*/ t13_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
+				/*line fold.go:198*/ t3_all[w] = t13_
 			}
 			for w := range n {
 				l0 := w % n0
-				/*line fold.go:324*/ s_all[w] = t3_all[w]
+				/*line fold.go:323*/ s_all[w] = t3_all[w]
 				if l0 == int64(0) {
 					gpu_put__(c_, o_, gpu_of___(r_, s_all[w], order_))
 				}
 			}
-			/*line fold.go:315*/ o_ = o_ + int64(grid.Groups[0])
+			/*line fold.go:314*/ o_ = o_ + int64(grid.Groups[0])
 		}
-//line kernels_tandem.go:6243
+//line kernels_tandem.go:6216
 	}
 	return nil
 }
@@ -6267,75 +6240,75 @@ func FinishInt32IndexGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		/*line fold.go:314*/ outputs_ := c_.Rows_ * c_.Cols_
+		/*line fold.go:313*/ outputs_ := c_.Rows_ * c_.Cols_
 		o_ := g0
-		/*line fold.go:315*/ for o_ < outputs_ {
+		/*line fold.go:314*/ for o_ < outputs_ {
 			for w := range n {
 				l0 := w % n0
-				/*line fold.go:316*/ first_ := min(l0, count_-int64(1))
+				/*line fold.go:315*/ first_ := min(l0, count_-int64(1))
 				s_all[w] = gpu_state{a_: parts_[((int64(2)*first_)*outputs_)+o_], b_: parts_[(((int64(2)*first_)+int64(1))*outputs_)+o_]}
 				if (l0 >= count_) && (kind_ == int64(2)) {
 					t_ := gpu_state{}
-					/*line fold.go:319*/ s_all[w] = t_
+					/*line fold.go:318*/ s_all[w] = t_
 				}
 				for p_ := l0 + n0; p_ < count_; p_ = p_ + n0 {
 					t2_ := gpu_state{a_: parts_[((int64(2)*p_)*outputs_)+o_], b_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
-					/*line fold.go:322*/ s_all[w] = gpu_merge(s_all[w], kind_, t2_)
+					/*line fold.go:321*/ s_all[w] = gpu_merge(s_all[w], kind_, t2_)
 				}
-				/*line fold.go:187*/ s2_all[w] = s_all[w]
+				/*line fold.go:186*/ s2_all[w] = s_all[w]
 			}
-			/*line fold.go:187*/ kind2_ := kind_
+			/*line fold.go:186*/ kind2_ := kind_
 			for w := range n {
-				/*line fold.go:324*/ t3_all[w] = gpu_state{}
+				/*line fold.go:323*/ t3_all[w] = gpu_state{}
 			}
 			for w := range n {
 				l0 := w % n0
 				as2_ := as_[:int64(256)]
 				bs2_ := bs_[:int64(256)]
 				l_ := l0
-				/*line fold.go:190*/ t4_ := l_
-				/*line fold.go:190*/ t5_ := l_
-				/*line fold.go:190*/ t6_ := s2_all[w].a_
-				/*line fold.go:190*/ t7_ := s2_all[w].b_
-				/*line fold.go:190*/ as2_[t4_] = t6_
-				/*line fold.go:190*/ bs2_[t5_] = t7_
+				/*line fold.go:189*/ t4_ := l_
+				/*line fold.go:189*/ t5_ := l_
+				/*line fold.go:189*/ t6_ := s2_all[w].a_
+				/*line fold.go:189*/ t7_ := s2_all[w].b_
+				/*line fold.go:189*/ as2_[t4_] = t6_
+				/*line fold.go:189*/ bs2_[t5_] = t7_
 			}
-			/*line fold.go:191*/ k_ := n0 / int64(2)
-			/*line fold.go:191*/ for k_ > int64(0) {
+			/*line fold.go:190*/ k_ := n0 / int64(2)
+			/*line fold.go:190*/ for k_ > int64(0) {
 				for w := range n {
 					l0 := w % n0
 					as2_ := as_[:int64(256)]
 					bs2_ := bs_[:int64(256)]
 					l_ := l0
-					/*line fold.go:193*/ if l_ < k_ {
+					/*line fold.go:192*/ if l_ < k_ {
 						t8_ := gpu_state{a_: as2_[l_+k_], b_: bs2_[l_+k_]}
-						/*line fold.go:194*/ s2_all[w] = gpu_merge(s2_all[w], kind2_, t8_)
+						/*line fold.go:193*/ s2_all[w] = gpu_merge(s2_all[w], kind2_, t8_)
 						t9_ := l_
-						/*line fold.go:195*/ t10_ := l_
-						/*line fold.go:195*/ t11_ := s2_all[w].a_
-						/*line fold.go:195*/ t12_ := s2_all[w].b_
-						/*line fold.go:195*/ as2_[t9_] = t11_
-						/*line fold.go:195*/ bs2_[t10_] = t12_
+						/*line fold.go:194*/ t10_ := l_
+						/*line fold.go:194*/ t11_ := s2_all[w].a_
+						/*line fold.go:194*/ t12_ := s2_all[w].b_
+						/*line fold.go:194*/ as2_[t9_] = t11_
+						/*line fold.go:194*/ bs2_[t10_] = t12_
 					}
 				}
-				/*line fold.go:191*/ k_ = k_ / int64(2)
+				/*line fold.go:190*/ k_ = k_ / int64(2)
 			}
 			for w := range n {
 				as2_ := as_[:int64(256)]
 				bs2_ := bs_[:int64(256)]
-				/*line fold.go:199*/ t13_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
-				/*line fold.go:199*/ t3_all[w] = t13_
+				/*line fold.go:198*/ t13_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
+				/*line fold.go:198*/ t3_all[w] = t13_
 			}
 			for w := range n {
 				l0 := w % n0
-				/*line fold.go:324*/ s_all[w] = t3_all[w]
+				/*line fold.go:323*/ s_all[w] = t3_all[w]
 				if l0 == int64(0) {
 					gpu_put__(c_, o_, gpu_of__(r_, s_all[w], order_))
 				}
 			}
-			/*line fold.go:315*/ o_ = o_ + int64(grid.Groups[0])
+			/*line fold.go:314*/ o_ = o_ + int64(grid.Groups[0])
 		}
-//line kernels_tandem.go:6339
+//line kernels_tandem.go:6312
 	}
 	return nil
 }
@@ -6363,75 +6336,75 @@ func FinishInt32TotalGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		/*line fold.go:314*/ outputs_ := c_.Rows_ * c_.Cols_
+		/*line fold.go:313*/ outputs_ := c_.Rows_ * c_.Cols_
 		o_ := g0
-		/*line fold.go:315*/ for o_ < outputs_ {
+		/*line fold.go:314*/ for o_ < outputs_ {
 			for w := range n {
 				l0 := w % n0
-				/*line fold.go:316*/ first_ := min(l0, count_-int64(1))
+				/*line fold.go:315*/ first_ := min(l0, count_-int64(1))
 				s_all[w] = gpu_state{a_: parts_[((int64(2)*first_)*outputs_)+o_], b_: parts_[(((int64(2)*first_)+int64(1))*outputs_)+o_]}
 				if (l0 >= count_) && (kind_ == int64(2)) {
 					t_ := gpu_state{}
-					/*line fold.go:319*/ s_all[w] = t_
+					/*line fold.go:318*/ s_all[w] = t_
 				}
 				for p_ := l0 + n0; p_ < count_; p_ = p_ + n0 {
 					t2_ := gpu_state{a_: parts_[((int64(2)*p_)*outputs_)+o_], b_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
-					/*line fold.go:322*/ s_all[w] = gpu_merge(s_all[w], kind_, t2_)
+					/*line fold.go:321*/ s_all[w] = gpu_merge(s_all[w], kind_, t2_)
 				}
-				/*line fold.go:187*/ s2_all[w] = s_all[w]
+				/*line fold.go:186*/ s2_all[w] = s_all[w]
 			}
-			/*line fold.go:187*/ kind2_ := kind_
+			/*line fold.go:186*/ kind2_ := kind_
 			for w := range n {
-				/*line fold.go:324*/ t3_all[w] = gpu_state{}
+				/*line fold.go:323*/ t3_all[w] = gpu_state{}
 			}
 			for w := range n {
 				l0 := w % n0
 				as2_ := as_[:int64(256)]
 				bs2_ := bs_[:int64(256)]
 				l_ := l0
-				/*line fold.go:190*/ t4_ := l_
-				/*line fold.go:190*/ t5_ := l_
-				/*line fold.go:190*/ t6_ := s2_all[w].a_
-				/*line fold.go:190*/ t7_ := s2_all[w].b_
-				/*line fold.go:190*/ as2_[t4_] = t6_
-				/*line fold.go:190*/ bs2_[t5_] = t7_
+				/*line fold.go:189*/ t4_ := l_
+				/*line fold.go:189*/ t5_ := l_
+				/*line fold.go:189*/ t6_ := s2_all[w].a_
+				/*line fold.go:189*/ t7_ := s2_all[w].b_
+				/*line fold.go:189*/ as2_[t4_] = t6_
+				/*line fold.go:189*/ bs2_[t5_] = t7_
 			}
-			/*line fold.go:191*/ k_ := n0 / int64(2)
-			/*line fold.go:191*/ for k_ > int64(0) {
+			/*line fold.go:190*/ k_ := n0 / int64(2)
+			/*line fold.go:190*/ for k_ > int64(0) {
 				for w := range n {
 					l0 := w % n0
 					as2_ := as_[:int64(256)]
 					bs2_ := bs_[:int64(256)]
 					l_ := l0
-					/*line fold.go:193*/ if l_ < k_ {
+					/*line fold.go:192*/ if l_ < k_ {
 						t8_ := gpu_state{a_: as2_[l_+k_], b_: bs2_[l_+k_]}
-						/*line fold.go:194*/ s2_all[w] = gpu_merge(s2_all[w], kind2_, t8_)
+						/*line fold.go:193*/ s2_all[w] = gpu_merge(s2_all[w], kind2_, t8_)
 						t9_ := l_
-						/*line fold.go:195*/ t10_ := l_
-						/*line fold.go:195*/ t11_ := s2_all[w].a_
-						/*line fold.go:195*/ t12_ := s2_all[w].b_
-						/*line fold.go:195*/ as2_[t9_] = t11_
-						/*line fold.go:195*/ bs2_[t10_] = t12_
+						/*line fold.go:194*/ t10_ := l_
+						/*line fold.go:194*/ t11_ := s2_all[w].a_
+						/*line fold.go:194*/ t12_ := s2_all[w].b_
+						/*line fold.go:194*/ as2_[t9_] = t11_
+						/*line fold.go:194*/ bs2_[t10_] = t12_
 					}
 				}
-				/*line fold.go:191*/ k_ = k_ / int64(2)
+				/*line fold.go:190*/ k_ = k_ / int64(2)
 			}
 			for w := range n {
 				as2_ := as_[:int64(256)]
 				bs2_ := bs_[:int64(256)]
-				/*line fold.go:199*/ t13_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
-				/*line fold.go:199*/ t3_all[w] = t13_
+				/*line fold.go:198*/ t13_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
+				/*line fold.go:198*/ t3_all[w] = t13_
 			}
 			for w := range n {
 				l0 := w % n0
-				/*line fold.go:324*/ s_all[w] = t3_all[w]
+				/*line fold.go:323*/ s_all[w] = t3_all[w]
 				if l0 == int64(0) {
 					gpu_put__(c_, o_, gpu_of____(r_, s_all[w], order_))
 				}
 			}
-			/*line fold.go:315*/ o_ = o_ + int64(grid.Groups[0])
+			/*line fold.go:314*/ o_ = o_ + int64(grid.Groups[0])
 		}
-//line kernels_tandem.go:6435
+//line kernels_tandem.go:6408
 	}
 	return nil
 }
@@ -6459,75 +6432,75 @@ func FinishBoolTruthGo(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 		g0, g1, g2 := support.Group(grid, i)
 		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
 		_, _, _ = b0, b1, b2
-		/*line fold.go:314*/ outputs_ := c_.Rows_ * c_.Cols_
+		/*line fold.go:313*/ outputs_ := c_.Rows_ * c_.Cols_
 		o_ := g0
-		/*line fold.go:315*/ for o_ < outputs_ {
+		/*line fold.go:314*/ for o_ < outputs_ {
 			for w := range n {
 				l0 := w % n0
-				/*line fold.go:316*/ first_ := min(l0, count_-int64(1))
+				/*line fold.go:315*/ first_ := min(l0, count_-int64(1))
 				s_all[w] = gpu_state{a_: parts_[((int64(2)*first_)*outputs_)+o_], b_: parts_[(((int64(2)*first_)+int64(1))*outputs_)+o_]}
 				if (l0 >= count_) && (kind_ == int64(2)) {
 					t_ := gpu_state{}
-					/*line fold.go:319*/ s_all[w] = t_
+					/*line fold.go:318*/ s_all[w] = t_
 				}
 				for p_ := l0 + n0; p_ < count_; p_ = p_ + n0 {
 					t2_ := gpu_state{a_: parts_[((int64(2)*p_)*outputs_)+o_], b_: parts_[(((int64(2)*p_)+int64(1))*outputs_)+o_]}
-					/*line fold.go:322*/ s_all[w] = gpu_merge(s_all[w], kind_, t2_)
+					/*line fold.go:321*/ s_all[w] = gpu_merge(s_all[w], kind_, t2_)
 				}
-				/*line fold.go:187*/ s2_all[w] = s_all[w]
+				/*line fold.go:186*/ s2_all[w] = s_all[w]
 			}
-			/*line fold.go:187*/ kind2_ := kind_
+			/*line fold.go:186*/ kind2_ := kind_
 			for w := range n {
-				/*line fold.go:324*/ t3_all[w] = gpu_state{}
+				/*line fold.go:323*/ t3_all[w] = gpu_state{}
 			}
 			for w := range n {
 				l0 := w % n0
 				as2_ := as_[:int64(256)]
 				bs2_ := bs_[:int64(256)]
 				l_ := l0
-				/*line fold.go:190*/ t4_ := l_
-				/*line fold.go:190*/ t5_ := l_
-				/*line fold.go:190*/ t6_ := s2_all[w].a_
-				/*line fold.go:190*/ t7_ := s2_all[w].b_
-				/*line fold.go:190*/ as2_[t4_] = t6_
-				/*line fold.go:190*/ bs2_[t5_] = t7_
+				/*line fold.go:189*/ t4_ := l_
+				/*line fold.go:189*/ t5_ := l_
+				/*line fold.go:189*/ t6_ := s2_all[w].a_
+				/*line fold.go:189*/ t7_ := s2_all[w].b_
+				/*line fold.go:189*/ as2_[t4_] = t6_
+				/*line fold.go:189*/ bs2_[t5_] = t7_
 			}
-			/*line fold.go:191*/ k_ := n0 / int64(2)
-			/*line fold.go:191*/ for k_ > int64(0) {
+			/*line fold.go:190*/ k_ := n0 / int64(2)
+			/*line fold.go:190*/ for k_ > int64(0) {
 				for w := range n {
 					l0 := w % n0
 					as2_ := as_[:int64(256)]
 					bs2_ := bs_[:int64(256)]
 					l_ := l0
-					/*line fold.go:193*/ if l_ < k_ {
+					/*line fold.go:192*/ if l_ < k_ {
 						t8_ := gpu_state{a_: as2_[l_+k_], b_: bs2_[l_+k_]}
-						/*line fold.go:194*/ s2_all[w] = gpu_merge(s2_all[w], kind2_, t8_)
+						/*line fold.go:193*/ s2_all[w] = gpu_merge(s2_all[w], kind2_, t8_)
 						t9_ := l_
-						/*line fold.go:195*/ t10_ := l_
-						/*line fold.go:195*/ t11_ := s2_all[w].a_
-						/*line fold.go:195*/ t12_ := s2_all[w].b_
-						/*line fold.go:195*/ as2_[t9_] = t11_
-						/*line fold.go:195*/ bs2_[t10_] = t12_
+						/*line fold.go:194*/ t10_ := l_
+						/*line fold.go:194*/ t11_ := s2_all[w].a_
+						/*line fold.go:194*/ t12_ := s2_all[w].b_
+						/*line fold.go:194*/ as2_[t9_] = t11_
+						/*line fold.go:194*/ bs2_[t10_] = t12_
 					}
 				}
-				/*line fold.go:191*/ k_ = k_ / int64(2)
+				/*line fold.go:190*/ k_ = k_ / int64(2)
 			}
 			for w := range n {
 				as2_ := as_[:int64(256)]
 				bs2_ := bs_[:int64(256)]
-				/*line fold.go:199*/ t13_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
-				/*line fold.go:199*/ t3_all[w] = t13_
+				/*line fold.go:198*/ t13_ := gpu_state{a_: as2_[0], b_: bs2_[0]}
+				/*line fold.go:198*/ t3_all[w] = t13_
 			}
 			for w := range n {
 				l0 := w % n0
-				/*line fold.go:324*/ s_all[w] = t3_all[w]
+				/*line fold.go:323*/ s_all[w] = t3_all[w]
 				if l0 == int64(0) {
 					gpu_put___(c_, o_, gpu_of_____(r_, s_all[w], order_))
 				}
 			}
-			/*line fold.go:315*/ o_ = o_ + int64(grid.Groups[0])
+			/*line fold.go:314*/ o_ = o_ + int64(grid.Groups[0])
 		}
-//line kernels_tandem.go:6531
+//line kernels_tandem.go:6504
 	}
 	return nil
 }
@@ -6713,7 +6686,7 @@ func RoundFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 			}
 			/*line merge.go:12*/ o_ = o_ + int64(grid.Groups[0])
 		}
-//line kernels_tandem.go:6717
+//line kernels_tandem.go:6690
 	}
 	return nil
 }
@@ -6899,7 +6872,7 @@ func RoundFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 			}
 			/*line merge.go:12*/ o_ = o_ + int64(grid.Groups[0])
 		}
-//line kernels_tandem.go:6903
+//line kernels_tandem.go:6876
 	}
 	return nil
 }
@@ -6944,7 +6917,7 @@ func GatherGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:6948
+//line kernels_tandem.go:6921
 	}
 	return nil
 }
@@ -6998,7 +6971,7 @@ func GatherFoldedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:7002
+//line kernels_tandem.go:6975
 	}
 	return nil
 }
@@ -7045,7 +7018,7 @@ func TotalsFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:7049
+//line kernels_tandem.go:7022
 	}
 	return nil
 }
@@ -7093,7 +7066,7 @@ func TotalsFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:7097
+//line kernels_tandem.go:7070
 	}
 	return nil
 }
@@ -7147,7 +7120,7 @@ func TotalsInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:7151
+//line kernels_tandem.go:7124
 	}
 	return nil
 }
@@ -7209,7 +7182,7 @@ func OffsetsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			}
 			/*line prefix.go:123*/ o_ = o_ + int64(grid.Groups[0])
 		}
-//line kernels_tandem.go:7213
+//line kernels_tandem.go:7186
 	}
 	return nil
 }
@@ -7291,7 +7264,7 @@ func PrefixFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:7295
+//line kernels_tandem.go:7268
 	}
 	return nil
 }
@@ -7374,7 +7347,7 @@ func PrefixFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:7378
+//line kernels_tandem.go:7351
 	}
 	return nil
 }
@@ -7430,7 +7403,7 @@ func PrefixInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:7434
+//line kernels_tandem.go:7407
 	}
 	return nil
 }
@@ -7499,7 +7472,7 @@ func ScatterFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:7503
+//line kernels_tandem.go:7476
 	}
 	return nil
 }
@@ -7568,7 +7541,7 @@ func ScatterFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:7572
+//line kernels_tandem.go:7545
 	}
 	return nil
 }
@@ -7637,7 +7610,7 @@ func ScatterInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:7641
+//line kernels_tandem.go:7614
 	}
 	return nil
 }
@@ -7666,7 +7639,7 @@ func gpu_guessLanes(f_ gpu_single, p_ gpu_plain, b_ gpu_block, g_ gpu_guess, i_ 
 		/*line along.go:318*/ j_ = t12_
 	}
 	/*line along.go:322*/ return g_
-//line kernels_tandem.go:7670
+//line kernels_tandem.go:7643
 }
 
 func gpu_elementsAt(p_ gpu_plain, b_ gpu_block, i_ int64, j_ int64) (float32, float32) {
@@ -7676,7 +7649,7 @@ func gpu_elementsAt(p_ gpu_plain, b_ gpu_block, i_ int64, j_ int64) (float32, fl
 	/*line along.go:171*/ x_ = t_
 	/*line along.go:171*/ y_ = float32(0)
 	/*line along.go:175*/ return x_, y_
-//line kernels_tandem.go:7680
+//line kernels_tandem.go:7653
 }
 
 func gpu_plus(f_ gpu_single, p_ gpu_plain, g_ gpu_guess, x_ float32, y_ float32, shift_ float32, mask_ int64, quick_ bool) gpu_guess {
@@ -7689,35 +7662,32 @@ func gpu_plus(f_ gpu_single, p_ gpu_plain, g_ gpu_guess, x_ float32, y_ float32,
 	sum_, err_ := gpu_twoSum(g_.sum_, t3_)
 	/*line guess.go:43*/ t7_ := gpu_guess{sum_: sum_, rest_: float64(0), off_: g_.off_ + math.Abs(err_)}
 	/*line guess.go:43*/ return t7_
-//line kernels_tandem.go:7693
+//line kernels_tandem.go:7666
 }
 
 func gpu_sure(f_ gpu_single, g_ gpu_guess, q_ gpu_quotient, quick_ bool, n_ int64) (float32, bool) {
-	/*line guess.go:89*/ if quick_ {
+	/*line guess.go:85*/ if quick_ {
 		g_.off_ = float64(g_.off_ * float64(float64(n_)*float64(8.881784197001252e-16)))
 	}
 	t_, t2_ := gpu_twoSum(g_.sum_, g_.rest_)
-	/*line guess.go:92*/ g_.sum_ = t_
-	/*line guess.go:92*/ g_.rest_ = t2_
-	/*line guess.go:94*/ t3_ := g_.off_ + math.Abs(g_.rest_)
-	/*line guess.go:94*/ g_.rest_ = float64(0)
-	/*line guess.go:94*/ g_.off_ = t3_
-//line guess.go:96
+	/*line guess.go:88*/ g_.sum_ = t_
+	/*line guess.go:88*/ g_.rest_ = t2_
 	ok_ := ((q_.over_ != uint64(0)) && (q_.over_ < uint64(16777216))) && ((g_.sum_ == float64(0)) || (math.Abs(g_.sum_) >= float64(7.458340731200207e-155)))
 	if q_.over_ > uint64(1) {
 		g_ = gpu_over(f_, g_, float64(q_.over_))
 	}
 	if q_.root_ && (g_.sum_ != float64(0)) {
-		g_ = gpu_root(f_, g_)
+		g_ = gpu_root(g_)
 	}
-	if g_.off_ != float64(0) {
+	/*line guess.go:97*/ g_.off_ = g_.off_ + math.Abs(g_.rest_)
+	/*line guess.go:99*/ if g_.off_ != float64(0) {
 		g_.off_ = float64(g_.off_*float64(1.0009765625)) + float64(math.Abs(g_.rest_)*float64(8.881784197001252e-16))
-		/*line guess.go:106*/ g_.off_ = g_.off_ + float64(math.Abs(g_.sum_)*float64(8.881784197001252e-16))
+		/*line guess.go:102*/ g_.off_ = g_.off_ + float64(math.Abs(g_.sum_)*float64(8.881784197001252e-16))
 	}
-	/*line guess.go:109*/ a_ := float32((g_.sum_ + (g_.rest_ - g_.off_)))
-	/*line guess.go:109*/ b_ := float32((g_.sum_ + (g_.rest_ + g_.off_)))
+	/*line guess.go:105*/ a_ := float32((g_.sum_ + (g_.rest_ - g_.off_)))
+	/*line guess.go:105*/ b_ := float32((g_.sum_ + (g_.rest_ + g_.off_)))
 	return a_, (ok_ && (a_ == b_)) && ((a_ != float32(0)) || (g_.off_ == float64(0)))
-//line kernels_tandem.go:7721
+//line kernels_tandem.go:7691
 }
 
 func gpu_extractFrom(f_ gpu_single, p_ gpu_plain, b_ gpu_block, l_ int64, n_ int64, top_ int64, alone_ bool) gpu_extraction {
@@ -7751,7 +7721,7 @@ func gpu_extractFrom(f_ gpu_single, p_ gpu_plain, b_ gpu_block, l_ int64, n_ int
 	}
 	/*line along.go:204*/ e_.w_ = gpu_windowOf(f_, p_, e_)
 	return e_
-//line kernels_tandem.go:7755
+//line kernels_tandem.go:7725
 }
 
 func gpu_fits(f_ gpu_single, p_ gpu_plain, w_ gpu_window, top_ int64, alone_ bool) bool {
@@ -7765,33 +7735,33 @@ func gpu_fits(f_ gpu_single, p_ gpu_plain, w_ gpu_window, top_ int64, alone_ boo
 	/*line block.go:93*/ lo_ = max(lo_, int64(1))
 //line block.go:95
 	return (w_.hi_ == uint32(0)) || (((int64((w_.hi_ >> (20))) <= top_) && (lo_ >= least_)) && ((top_ - lo_) <= (span_ - tail_)))
-//line kernels_tandem.go:7769
+//line kernels_tandem.go:7739
 }
 
 func gpu_plus_(e_ gpu_extracted, g_ gpu_extracted) gpu_extracted {
 //line block.go:30
 	t_ := gpu_extracted{a_: e_.a_ + g_.a_, b_: e_.b_ + g_.b_, c_: e_.c_ + g_.c_, d_: e_.d_ + g_.d_}
 	/*line block.go:30*/ return t_
-//line kernels_tandem.go:7776
+//line kernels_tandem.go:7746
 }
 
 func gpu_counted(e_ gpu_extraction, top_ int64) gpu_extracted {
 	/*line block.go:192*/ a_, b_, c_, d_ := gpu_magicFor(top_)
 	t5_ := gpu_extracted{a_: gpu_unitsAbove(e_.a_, a_), b_: gpu_unitsAbove(e_.b_, b_), c_: gpu_unitsAbove(e_.c_, c_), d_: gpu_unitsAbove(e_.d_, d_)}
 	/*line block.go:193*/ return t5_
-//line kernels_tandem.go:7783
+//line kernels_tandem.go:7753
 }
 
 func gpu_nowhere() gpu_window {
 	/*line block.go:39*/ t_ := gpu_window{lo_: uint32(4294967295)}
 	/*line block.go:39*/ return t_
-//line kernels_tandem.go:7789
+//line kernels_tandem.go:7759
 }
 
 func gpu_and(w_ gpu_window, v_ gpu_window) gpu_window {
 	/*line block.go:42*/ t_ := gpu_window{hi_: max(w_.hi_, v_.hi_), lo_: min(w_.lo_, v_.lo_)}
 	/*line block.go:42*/ return t_
-//line kernels_tandem.go:7795
+//line kernels_tandem.go:7765
 }
 
 func gpu_nextTop(f_ gpu_single, p_ gpu_plain, w_ gpu_window, top_ int64) int64 {
@@ -7799,14 +7769,14 @@ func gpu_nextTop(f_ gpu_single, p_ gpu_plain, w_ gpu_window, top_ int64) int64 {
 		return top_
 	}
 	return gpu_topOf(f_, p_, w_)
-//line kernels_tandem.go:7803
+//line kernels_tandem.go:7773
 }
 
 func gpu_addTo(f_ gpu_single, p_ gpu_plain, words_ []int64, e_ gpu_extracted, top_ int64) {
 	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-384)
 	gpu_addInt(words_, at_+int64(46), e_.a_)
 	gpu_addInt(words_, at_, e_.b_)
-//line kernels_tandem.go:7810
+//line kernels_tandem.go:7780
 }
 
 func gpu_topOf(f_ gpu_single, p_ gpu_plain, w_ gpu_window) int64 {
@@ -7821,7 +7791,7 @@ func gpu_topOf(f_ gpu_single, p_ gpu_plain, w_ gpu_window) int64 {
 		}
 	}
 	/*line block.go:116*/ return top_
-//line kernels_tandem.go:7825
+//line kernels_tandem.go:7795
 }
 
 func gpu_extractFitting(f_ gpu_single, p_ gpu_plain, b_ gpu_block, l_ int64, n_ int64, top_ int64) (gpu_extraction, int64) {
@@ -7839,7 +7809,7 @@ func gpu_extractFitting(f_ gpu_single, p_ gpu_plain, b_ gpu_block, l_ int64, n_ 
 		}
 	}
 	return e_, rest_
-//line kernels_tandem.go:7843
+//line kernels_tandem.go:7813
 }
 
 func gpu_used(top_ int64) int64 {
@@ -7847,7 +7817,7 @@ func gpu_used(top_ int64) int64 {
 		return int64(1026)
 	}
 	return top_
-//line kernels_tandem.go:7851
+//line kernels_tandem.go:7821
 }
 
 func gpu_addRest(f_ gpu_single, p_ gpu_plain, b_ gpu_block, l_ int64, n_ int64, top_ int64, words_ []int64) {
@@ -7860,7 +7830,7 @@ func gpu_addRest(f_ gpu_single, p_ gpu_plain, b_ gpu_block, l_ int64, n_ int64, 
 			}
 		}
 	}
-//line kernels_tandem.go:7864
+//line kernels_tandem.go:7834
 }
 
 func gpu_leave(f_ gpu_single, p_ gpu_plain, words_ []int64, at_ int64, e_ gpu_extracted, top_ int64) {
@@ -7875,7 +7845,7 @@ func gpu_leave(f_ gpu_single, p_ gpu_plain, words_ []int64, at_ int64, e_ gpu_ex
 	/*line block.go:213*/ words_[t3_] = int64(0)
 	/*line block.go:213*/ words_[t4_] = int64(0)
 	/*line block.go:217*/ words_[at_+int64(24)] = top_ << (3)
-//line kernels_tandem.go:7879
+//line kernels_tandem.go:7849
 }
 
 func gpu_rounded(f_ gpu_single, v_ gpu_Value, special_ int64, q_ gpu_quotient) float32 {
@@ -7893,19 +7863,19 @@ func gpu_rounded(f_ gpu_single, v_ gpu_Value, special_ int64, q_ gpu_quotient) f
 		}
 	}
 	/*line format.go:117*/ return gpu_round(f_, v_)
-//line kernels_tandem.go:7897
+//line kernels_tandem.go:7867
 }
 
 func gpu_valueOf(f_ gpu_single, p_ gpu_plain, e_ gpu_extracted, top_ int64) gpu_Value {
 	/*line block.go:227*/ s_ := gpu_joined(e_.a_, e_.b_)
 	/*line block.go:229*/ return gpu_value(s_, gpu_unit(top_))
-//line kernels_tandem.go:7903
+//line kernels_tandem.go:7873
 }
 
 func gpu_ofWords(f_ gpu_single, sum_ []int64, q_ gpu_quotient) float32 {
 	/*line format.go:145*/ t_ := gpu_Top(sum_, gpu_wordsOf(f_), int64(-384))
 	/*line format.go:145*/ return gpu_rounded(f_, t_, sum_[24], q_)
-//line kernels_tandem.go:7909
+//line kernels_tandem.go:7879
 }
 
 func gpu_Carry(w_ []int64, at_ gpu_Place) {
@@ -7916,13 +7886,13 @@ func gpu_Carry(w_ []int64, at_ gpu_Place) {
 		w_[at_.At_+(k_*at_.Step_)] = v_ & int64(4294967295)
 	}
 	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
-//line kernels_tandem.go:7920
+//line kernels_tandem.go:7890
 }
 
 func gpu_wordsOf(f_ gpu_single) gpu_Place {
 	/*line format.go:140*/ t_ := gpu_Place{Step_: int64(1), N_: int64(24)}
 	/*line format.go:140*/ return t_
-//line kernels_tandem.go:7926
+//line kernels_tandem.go:7896
 }
 
 func gpu_extractFrom_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, l_ int64, n_ int64, top_ int64, alone_ bool) gpu_extraction {
@@ -7947,7 +7917,7 @@ func gpu_extractFrom_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, l_ int64, n_ i
 	}
 	/*line along.go:204*/ e_.w_ = gpu_windowOf_(f_, p_, e_)
 	return e_
-//line kernels_tandem.go:7951
+//line kernels_tandem.go:7921
 }
 
 func gpu_fits_(f_ gpu_double, p_ gpu_plain, w_ gpu_window, top_ int64, alone_ bool) bool {
@@ -7961,7 +7931,7 @@ func gpu_fits_(f_ gpu_double, p_ gpu_plain, w_ gpu_window, top_ int64, alone_ bo
 	/*line block.go:93*/ lo_ = max(lo_, int64(1))
 //line block.go:95
 	return (w_.hi_ == uint32(0)) || (((int64((w_.hi_ >> (20))) <= top_) && (lo_ >= least_)) && ((top_ - lo_) <= (span_ - tail_)))
-//line kernels_tandem.go:7965
+//line kernels_tandem.go:7935
 }
 
 func gpu_nextTop_(f_ gpu_double, p_ gpu_plain, w_ gpu_window, top_ int64) int64 {
@@ -7969,14 +7939,14 @@ func gpu_nextTop_(f_ gpu_double, p_ gpu_plain, w_ gpu_window, top_ int64) int64 
 		return top_
 	}
 	return gpu_topOf_(f_, p_, w_)
-//line kernels_tandem.go:7973
+//line kernels_tandem.go:7943
 }
 
 func gpu_addTo_(f_ gpu_double, p_ gpu_plain, words_ []int64, e_ gpu_extracted, top_ int64) {
 	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-2176)
 	gpu_addInt(words_, at_+int64(46), e_.a_)
 	gpu_addInt(words_, at_, e_.b_)
-//line kernels_tandem.go:7980
+//line kernels_tandem.go:7950
 }
 
 func gpu_topOf_(f_ gpu_double, p_ gpu_plain, w_ gpu_window) int64 {
@@ -7990,7 +7960,7 @@ func gpu_topOf_(f_ gpu_double, p_ gpu_plain, w_ gpu_window) int64 {
 		}
 	}
 	/*line block.go:116*/ return top_
-//line kernels_tandem.go:7994
+//line kernels_tandem.go:7964
 }
 
 func gpu_extractFitting_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, l_ int64, n_ int64, top_ int64) (gpu_extraction, int64) {
@@ -8008,7 +7978,7 @@ func gpu_extractFitting_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, l_ int64, n
 		}
 	}
 	return e_, rest_
-//line kernels_tandem.go:8012
+//line kernels_tandem.go:7982
 }
 
 func gpu_addRest_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, l_ int64, n_ int64, top_ int64, words_ []int64) {
@@ -8021,7 +7991,7 @@ func gpu_addRest_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, l_ int64, n_ int64
 			}
 		}
 	}
-//line kernels_tandem.go:8025
+//line kernels_tandem.go:7995
 }
 
 func gpu_leave_(f_ gpu_double, p_ gpu_plain, words_ []int64, at_ int64, e_ gpu_extracted, top_ int64) {
@@ -8036,7 +8006,7 @@ func gpu_leave_(f_ gpu_double, p_ gpu_plain, words_ []int64, at_ int64, e_ gpu_e
 	/*line block.go:213*/ words_[t3_] = int64(0)
 	/*line block.go:213*/ words_[t4_] = int64(0)
 	/*line block.go:217*/ words_[at_+int64(136)] = top_ << (3)
-//line kernels_tandem.go:8040
+//line kernels_tandem.go:8010
 }
 
 func gpu_rounded_(f_ gpu_double, v_ gpu_Value, special_ int64, q_ gpu_quotient) float64 {
@@ -8054,25 +8024,25 @@ func gpu_rounded_(f_ gpu_double, v_ gpu_Value, special_ int64, q_ gpu_quotient) 
 		}
 	}
 	/*line format.go:117*/ return gpu_round_(f_, v_)
-//line kernels_tandem.go:8058
+//line kernels_tandem.go:8028
 }
 
 func gpu_valueOf_(f_ gpu_double, p_ gpu_plain, e_ gpu_extracted, top_ int64) gpu_Value {
 	/*line block.go:227*/ s_ := gpu_joined(e_.a_, e_.b_)
 	/*line block.go:229*/ return gpu_value(s_, gpu_unit(top_))
-//line kernels_tandem.go:8064
+//line kernels_tandem.go:8034
 }
 
 func gpu_ofWords_(f_ gpu_double, sum_ []int64, q_ gpu_quotient) float64 {
 	/*line format.go:145*/ t_ := gpu_Top(sum_, gpu_wordsOf_(f_), int64(-2176))
 	/*line format.go:145*/ return gpu_rounded_(f_, t_, sum_[136], q_)
-//line kernels_tandem.go:8070
+//line kernels_tandem.go:8040
 }
 
 func gpu_wordsOf_(f_ gpu_double) gpu_Place {
 	/*line format.go:140*/ t_ := gpu_Place{Step_: int64(1), N_: int64(136)}
 	/*line format.go:140*/ return t_
-//line kernels_tandem.go:8076
+//line kernels_tandem.go:8046
 }
 
 func gpu_guessLanes_(f_ gpu_single, p_ gpu_product, b_ gpu_block, g_ gpu_guess, i_ int64, j_ int64, di_ int64, dj_ int64) gpu_guess {
@@ -8099,7 +8069,7 @@ func gpu_guessLanes_(f_ gpu_single, p_ gpu_product, b_ gpu_block, g_ gpu_guess, 
 		/*line along.go:318*/ j_ = t12_
 	}
 	/*line along.go:322*/ return g_
-//line kernels_tandem.go:8103
+//line kernels_tandem.go:8073
 }
 
 func gpu_elementsAt_(p_ gpu_product, b_ gpu_block, i_ int64, j_ int64) (float32, float32) {
@@ -8110,7 +8080,7 @@ func gpu_elementsAt_(p_ gpu_product, b_ gpu_block, i_ int64, j_ int64) (float32,
 	/*line along.go:171*/ y_ = float32(0)
 	/*line along.go:173*/ y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
 	/*line along.go:175*/ return x_, y_
-//line kernels_tandem.go:8114
+//line kernels_tandem.go:8084
 }
 
 func gpu_plus__(f_ gpu_single, p_ gpu_product, g_ gpu_guess, x_ float32, y_ float32, shift_ float32, mask_ int64, quick_ bool) gpu_guess {
@@ -8124,7 +8094,7 @@ func gpu_plus__(f_ gpu_single, p_ gpu_product, g_ gpu_guess, x_ float32, y_ floa
 	sum_, err_ := gpu_twoSum(g_.sum_, t3_)
 	/*line guess.go:43*/ t7_ := gpu_guess{sum_: sum_, rest_: float64(0), off_: g_.off_ + math.Abs(err_)}
 	/*line guess.go:43*/ return t7_
-//line kernels_tandem.go:8128
+//line kernels_tandem.go:8098
 }
 
 func gpu_extractFrom__(f_ gpu_single, p_ gpu_product, b_ gpu_block, l_ int64, n_ int64, top_ int64, alone_ bool) gpu_extraction {
@@ -8149,7 +8119,7 @@ func gpu_extractFrom__(f_ gpu_single, p_ gpu_product, b_ gpu_block, l_ int64, n_
 	}
 	/*line along.go:204*/ e_.w_ = gpu_windowOf__(f_, p_, e_)
 	return e_
-//line kernels_tandem.go:8153
+//line kernels_tandem.go:8123
 }
 
 func gpu_fits__(f_ gpu_single, p_ gpu_product, w_ gpu_window, top_ int64, alone_ bool) bool {
@@ -8164,7 +8134,7 @@ func gpu_fits__(f_ gpu_single, p_ gpu_product, w_ gpu_window, top_ int64, alone_
 	/*line block.go:93*/ lo_ = max(lo_, int64(1))
 //line block.go:95
 	return (w_.hi_ == uint32(0)) || (((int64((w_.hi_ >> (20))) <= top_) && (lo_ >= least_)) && ((top_ - lo_) <= (span_ - tail_)))
-//line kernels_tandem.go:8168
+//line kernels_tandem.go:8138
 }
 
 func gpu_nextTop__(f_ gpu_single, p_ gpu_product, w_ gpu_window, top_ int64) int64 {
@@ -8172,14 +8142,14 @@ func gpu_nextTop__(f_ gpu_single, p_ gpu_product, w_ gpu_window, top_ int64) int
 		return top_
 	}
 	return gpu_topOf__(f_, p_, w_)
-//line kernels_tandem.go:8176
+//line kernels_tandem.go:8146
 }
 
 func gpu_addTo__(f_ gpu_single, p_ gpu_product, words_ []int64, e_ gpu_extracted, top_ int64) {
 	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-384)
 	gpu_addInt(words_, at_+int64(46), e_.a_)
 	gpu_addInt(words_, at_, e_.b_)
-//line kernels_tandem.go:8183
+//line kernels_tandem.go:8153
 }
 
 func gpu_topOf__(f_ gpu_single, p_ gpu_product, w_ gpu_window) int64 {
@@ -8194,7 +8164,7 @@ func gpu_topOf__(f_ gpu_single, p_ gpu_product, w_ gpu_window) int64 {
 		}
 	}
 	/*line block.go:116*/ return top_
-//line kernels_tandem.go:8198
+//line kernels_tandem.go:8168
 }
 
 func gpu_extractFitting__(f_ gpu_single, p_ gpu_product, b_ gpu_block, l_ int64, n_ int64, top_ int64) (gpu_extraction, int64) {
@@ -8212,7 +8182,7 @@ func gpu_extractFitting__(f_ gpu_single, p_ gpu_product, b_ gpu_block, l_ int64,
 		}
 	}
 	return e_, rest_
-//line kernels_tandem.go:8216
+//line kernels_tandem.go:8186
 }
 
 func gpu_addRest__(f_ gpu_single, p_ gpu_product, b_ gpu_block, l_ int64, n_ int64, top_ int64, words_ []int64) {
@@ -8225,7 +8195,7 @@ func gpu_addRest__(f_ gpu_single, p_ gpu_product, b_ gpu_block, l_ int64, n_ int
 			}
 		}
 	}
-//line kernels_tandem.go:8229
+//line kernels_tandem.go:8199
 }
 
 func gpu_leave__(f_ gpu_single, p_ gpu_product, words_ []int64, at_ int64, e_ gpu_extracted, top_ int64) {
@@ -8240,13 +8210,13 @@ func gpu_leave__(f_ gpu_single, p_ gpu_product, words_ []int64, at_ int64, e_ gp
 	/*line block.go:213*/ words_[t3_] = int64(0)
 	/*line block.go:213*/ words_[t4_] = int64(0)
 	/*line block.go:217*/ words_[at_+int64(24)] = top_ << (3)
-//line kernels_tandem.go:8244
+//line kernels_tandem.go:8214
 }
 
 func gpu_valueOf__(f_ gpu_single, p_ gpu_product, e_ gpu_extracted, top_ int64) gpu_Value {
 	/*line block.go:227*/ s_ := gpu_joined(e_.a_, e_.b_)
 	/*line block.go:229*/ return gpu_value(s_, gpu_unit(top_))
-//line kernels_tandem.go:8250
+//line kernels_tandem.go:8220
 }
 
 func gpu_extractFrom___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, l_ int64, n_ int64, top_ int64, alone_ bool) gpu_extraction {
@@ -8271,7 +8241,7 @@ func gpu_extractFrom___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, l_ int64, 
 	}
 	/*line along.go:204*/ e_.w_ = gpu_windowOf___(f_, p_, e_)
 	return e_
-//line kernels_tandem.go:8275
+//line kernels_tandem.go:8245
 }
 
 func gpu_fits___(f_ gpu_double, p_ gpu_product, w_ gpu_window, top_ int64, alone_ bool) bool {
@@ -8285,7 +8255,7 @@ func gpu_fits___(f_ gpu_double, p_ gpu_product, w_ gpu_window, top_ int64, alone
 	/*line block.go:91*/ lo_ := int64((w_.lo_ >> (20)))
 //line block.go:95
 	return (w_.hi_ == uint32(0)) || (((int64((w_.hi_ >> (20))) <= top_) && (lo_ >= least_)) && ((top_ - lo_) <= (span_ - tail_)))
-//line kernels_tandem.go:8289
+//line kernels_tandem.go:8259
 }
 
 func gpu_nextTop___(f_ gpu_double, p_ gpu_product, w_ gpu_window, top_ int64) int64 {
@@ -8293,7 +8263,7 @@ func gpu_nextTop___(f_ gpu_double, p_ gpu_product, w_ gpu_window, top_ int64) in
 		return top_
 	}
 	return gpu_topOf___(f_, p_, w_)
-//line kernels_tandem.go:8297
+//line kernels_tandem.go:8267
 }
 
 func gpu_addTo___(f_ gpu_double, p_ gpu_product, words_ []int64, e_ gpu_extracted, top_ int64) {
@@ -8302,7 +8272,7 @@ func gpu_addTo___(f_ gpu_double, p_ gpu_product, words_ []int64, e_ gpu_extracte
 	gpu_addInt(words_, at_, e_.b_)
 	/*line block.go:205*/ gpu_addInt(words_, (at_+int64(46))-int64(54), e_.c_)
 	gpu_addInt(words_, at_-int64(54), e_.d_)
-//line kernels_tandem.go:8306
+//line kernels_tandem.go:8276
 }
 
 func gpu_topOf___(f_ gpu_double, p_ gpu_product, w_ gpu_window) int64 {
@@ -8317,7 +8287,7 @@ func gpu_topOf___(f_ gpu_double, p_ gpu_product, w_ gpu_window) int64 {
 		}
 	}
 	/*line block.go:116*/ return top_
-//line kernels_tandem.go:8321
+//line kernels_tandem.go:8291
 }
 
 func gpu_extractFitting___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, l_ int64, n_ int64, top_ int64) (gpu_extraction, int64) {
@@ -8335,7 +8305,7 @@ func gpu_extractFitting___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, l_ int6
 		}
 	}
 	return e_, rest_
-//line kernels_tandem.go:8339
+//line kernels_tandem.go:8309
 }
 
 func gpu_addRest___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, l_ int64, n_ int64, top_ int64, words_ []int64) {
@@ -8348,7 +8318,7 @@ func gpu_addRest___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, l_ int64, n_ i
 			}
 		}
 	}
-//line kernels_tandem.go:8352
+//line kernels_tandem.go:8322
 }
 
 func gpu_leave___(f_ gpu_double, p_ gpu_product, words_ []int64, at_ int64, e_ gpu_extracted, top_ int64) {
@@ -8369,55 +8339,44 @@ func gpu_leave___(f_ gpu_double, p_ gpu_product, words_ []int64, at_ int64, e_ g
 	/*line block.go:215*/ words_[t7_] = t9_
 	/*line block.go:215*/ words_[t8_] = t10_
 	/*line block.go:217*/ words_[at_+int64(136)] = top_ << (3)
-//line kernels_tandem.go:8373
+//line kernels_tandem.go:8343
 }
 
 func gpu_valueOf___(f_ gpu_double, p_ gpu_product, e_ gpu_extracted, top_ int64) gpu_Value {
 	/*line block.go:227*/ s_ := gpu_joined(e_.a_, e_.b_)
 	/*line block.go:231*/ return gpu_valueWith(s_, int64(54), gpu_joined(e_.c_, e_.d_), gpu_unit(top_)-int64(54))
-//line kernels_tandem.go:8379
+//line kernels_tandem.go:8349
 }
 
 func gpu_guessLine(f_ gpu_single, p_ gpu_plain, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, n_ int64, down_ bool, shift_ float32, mask_ int64, quick_ bool) gpu_guess {
 	/*line each.go:119*/ var g_ gpu_guess
-	k_ := int64(0)
 	if down_ {
-		for ; quick_ && ((k_ + int64(3)) < n_); k_ = k_ + int64(4) {
-			z0_, w0_ := gpu_lineElements(p_, x_, x_, o_, k_, true)
-			z1_, w1_ := gpu_lineElements(p_, x_, x_, o_, k_+int64(1), true)
-			z2_, w2_ := gpu_lineElements(p_, x_, x_, o_, k_+int64(2), true)
-			z3_, w3_ := gpu_lineElements(p_, x_, x_, o_, k_+int64(3), true)
-			g_ = gpu_plus(f_, p_, g_, z0_, w0_, shift_, mask_, true)
-			g_ = gpu_plus(f_, p_, g_, z1_, w1_, shift_, mask_, true)
-			g_ = gpu_plus(f_, p_, g_, z2_, w2_, shift_, mask_, true)
-			g_ = gpu_plus(f_, p_, g_, z3_, w3_, shift_, mask_, true)
-		}
-		for ; k_ < n_; k_ = k_ + int64(1) {
+		for t_, k_ := n_, int64(0); k_ < t_; k_ = k_ + int64(1) {
 			z_, w_ := gpu_lineElements(p_, x_, x_, o_, k_, true)
 			g_ = gpu_plus(f_, p_, g_, z_, w_, shift_, mask_, quick_)
 		}
 		return g_
 	}
-	for ; k_ < n_; k_ = k_ + int64(1) {
-		z4_, w4_ := gpu_lineElements(p_, x_, y_, o_, k_, false)
-		g_ = gpu_plus(f_, p_, g_, z4_, w4_, shift_, mask_, quick_)
+	for t4_, k2_ := n_, int64(0); k2_ < t4_; k2_ = k2_ + int64(1) {
+		z2_, w2_ := gpu_lineElements(p_, x_, y_, o_, k2_, false)
+		g_ = gpu_plus(f_, p_, g_, z2_, w2_, shift_, mask_, quick_)
 	}
 	return g_
-//line kernels_tandem.go:8407
+//line kernels_tandem.go:8366
 }
 
 func gpu_put(c_ gpu_Matrix, o_ int64, v_ float32) {
-	/*line fold.go:204*/ if c_.Cols_ == int64(1) {
+	/*line fold.go:203*/ if c_.Cols_ == int64(1) {
 		c_.Data_[(o_*c_.Stride_)+int64(0)] = v_
 	} else {
 		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
 	}
-//line kernels_tandem.go:8416
+//line kernels_tandem.go:8375
 }
 
 func gpu_extractLine(f_ gpu_single, p_ gpu_plain, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, i_ int64, end_ int64, down_ bool, shift_ float32, mask_ int64, top_ int64, alone_ bool) gpu_extraction {
-	/*line each.go:149*/ e_ := gpu_extract(top_)
-	/*line each.go:149*/ k_ := i_
+	/*line each.go:138*/ e_ := gpu_extract(top_)
+	/*line each.go:138*/ k_ := i_
 	if down_ {
 		for ; (k_ + int64(3)) < end_; k_ = k_ + int64(4) {
 			z0_, w0_ := gpu_lineElements(p_, x_, x_, o_, k_, true)
@@ -8441,44 +8400,44 @@ func gpu_extractLine(f_ gpu_single, p_ gpu_plain, x_ gpu_Matrix, y_ gpu_Matrix, 
 	}
 	e_.w_ = gpu_windowOf(f_, p_, e_)
 	return e_
-//line kernels_tandem.go:8445
+//line kernels_tandem.go:8404
 }
 
 func gpu_clearWords(words_ []int64, at_ gpu_Place) {
 	/*line prefix.go:71*/ for t_, k_ := at_.N_+int64(1), int64(0); k_ < t_; k_ = k_ + int64(1) {
 		words_[at_.At_+(k_*at_.Step_)] = int64(0)
 	}
-//line kernels_tandem.go:8452
+//line kernels_tandem.go:8411
 }
 
 func gpu_addTo____(f_ gpu_single, p_ gpu_plain, words_ []int64, e_ gpu_extracted, top_ int64) {
 	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-384)
 	gpu_addInt_(words_, at_+int64(46), e_.a_)
 	gpu_addInt_(words_, at_, e_.b_)
-//line kernels_tandem.go:8459
+//line kernels_tandem.go:8418
 }
 
 func gpu_lineElements(p_ gpu_plain, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, k_ int64, down_ bool) (float32, float32) {
-	/*line each.go:176*/ var z_ float32
-	/*line each.go:176*/ var w_ float32
+	/*line each.go:165*/ var z_ float32
+	/*line each.go:165*/ var w_ float32
 	if down_ {
 		z_ = x_.Data_[(k_*x_.Stride_)+o_]
 		return z_, z_
 	}
-	/*line each.go:184*/ return x_.Data_[(o_*x_.Stride_)+k_], w_
-//line kernels_tandem.go:8470
+	/*line each.go:173*/ return x_.Data_[(o_*x_.Stride_)+k_], w_
+//line kernels_tandem.go:8429
 }
 
 func gpu_addTerm(f_ gpu_single, p_ gpu_plain, words_ []int64, x_ float32, y_ float32, shift_ float32, mask_ int64) {
 	/*line format.go:73*/ u_, v_ := gpu_factors(p_, x_, y_, shift_, mask_)
 	/*line format.go:77*/ gpu_addNumber(f_, words_, float64(u_*v_))
-//line kernels_tandem.go:8476
+//line kernels_tandem.go:8435
 }
 
 func gpu_ofWords__(f_ gpu_single, sum_ []int64, q_ gpu_quotient) float32 {
 	/*line format.go:145*/ t_ := gpu_Top_(sum_, gpu_wordsOf(f_), int64(-384))
 	/*line format.go:145*/ return gpu_rounded(f_, t_, sum_[24], q_)
-//line kernels_tandem.go:8482
+//line kernels_tandem.go:8441
 }
 
 func gpu_Carry_(w_ []int64, at_ gpu_Place) {
@@ -8489,73 +8448,61 @@ func gpu_Carry_(w_ []int64, at_ gpu_Place) {
 		w_[at_.At_+(k_*at_.Step_)] = v_ & int64(4294967295)
 	}
 	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
-//line kernels_tandem.go:8493
+//line kernels_tandem.go:8452
 }
 
 func gpu_guessLine_(f_ gpu_double, p_ gpu_plain, x_ gpu_Matrix_, y_ gpu_Matrix_, o_ int64, n_ int64, down_ bool, shift_ float64, mask_ int64, quick_ bool) gpu_guess {
 	/*line each.go:119*/ var g_ gpu_guess
-	k_ := int64(0)
 	if down_ {
-		for ; quick_ && ((k_ + int64(3)) < n_); k_ = k_ + int64(4) {
-			z0_, w0_ := gpu_lineElements_(p_, x_, x_, o_, k_, true)
-			z1_, w1_ := gpu_lineElements_(p_, x_, x_, o_, k_+int64(1), true)
-			z2_, w2_ := gpu_lineElements_(p_, x_, x_, o_, k_+int64(2), true)
-			z3_, w3_ := gpu_lineElements_(p_, x_, x_, o_, k_+int64(3), true)
-			g_ = gpu_plus_____(f_, p_, g_, z0_, w0_, shift_, mask_, true)
-			g_ = gpu_plus_____(f_, p_, g_, z1_, w1_, shift_, mask_, true)
-			g_ = gpu_plus_____(f_, p_, g_, z2_, w2_, shift_, mask_, true)
-			g_ = gpu_plus_____(f_, p_, g_, z3_, w3_, shift_, mask_, true)
-		}
-		for ; k_ < n_; k_ = k_ + int64(1) {
+		for t_, k_ := n_, int64(0); k_ < t_; k_ = k_ + int64(1) {
 			z_, w_ := gpu_lineElements_(p_, x_, x_, o_, k_, true)
 			g_ = gpu_plus_____(f_, p_, g_, z_, w_, shift_, mask_, quick_)
 		}
 		return g_
 	}
-	for ; k_ < n_; k_ = k_ + int64(1) {
-		z4_, w4_ := gpu_lineElements_(p_, x_, y_, o_, k_, false)
-		g_ = gpu_plus_____(f_, p_, g_, z4_, w4_, shift_, mask_, quick_)
+	for t4_, k2_ := n_, int64(0); k2_ < t4_; k2_ = k2_ + int64(1) {
+		z2_, w2_ := gpu_lineElements_(p_, x_, y_, o_, k2_, false)
+		g_ = gpu_plus_____(f_, p_, g_, z2_, w2_, shift_, mask_, quick_)
 	}
 	return g_
-//line kernels_tandem.go:8521
+//line kernels_tandem.go:8469
 }
 
 func gpu_sure_(f_ gpu_double, g_ gpu_guess, q_ gpu_quotient, quick_ bool, n_ int64) (float64, bool) {
-	/*line guess.go:89*/ if quick_ {
+	/*line guess.go:85*/ if quick_ {
 		g_.off_ = float64(g_.off_ * float64(float64(n_)*float64(8.881784197001252e-16)))
 	}
 	t_, t2_ := gpu_twoSum(g_.sum_, g_.rest_)
-	/*line guess.go:92*/ g_.sum_ = t_
-	/*line guess.go:92*/ g_.rest_ = t2_
-//line guess.go:96
+	/*line guess.go:88*/ g_.sum_ = t_
+	/*line guess.go:88*/ g_.rest_ = t2_
 	ok_ := ((q_.over_ != uint64(0)) && (q_.over_ < uint64(16777216))) && ((g_.sum_ == float64(0)) || (math.Abs(g_.sum_) >= float64(7.458340731200207e-155)))
 	if q_.over_ > uint64(1) {
 		g_ = gpu_over_(f_, g_, float64(q_.over_))
 	}
 	if q_.root_ && (g_.sum_ != float64(0)) {
-		g_ = gpu_root_(f_, g_)
+		g_ = gpu_root(g_)
 	}
-	if g_.off_ != float64(0) {
+	/*line guess.go:99*/ if g_.off_ != float64(0) {
 		g_.off_ = float64(g_.off_*float64(1.0009765625)) + float64(math.Abs(g_.rest_)*float64(8.881784197001252e-16))
 	}
-	/*line guess.go:109*/ a_ := g_.sum_ + (g_.rest_ - g_.off_)
-	/*line guess.go:109*/ b_ := g_.sum_ + (g_.rest_ + g_.off_)
+	/*line guess.go:105*/ a_ := g_.sum_ + (g_.rest_ - g_.off_)
+	/*line guess.go:105*/ b_ := g_.sum_ + (g_.rest_ + g_.off_)
 	return a_, (ok_ && (a_ == b_)) && ((a_ != float64(0)) || (g_.off_ == float64(0)))
-//line kernels_tandem.go:8545
+//line kernels_tandem.go:8492
 }
 
 func gpu_put_(c_ gpu_Matrix_, o_ int64, v_ float64) {
-	/*line fold.go:204*/ if c_.Cols_ == int64(1) {
+	/*line fold.go:203*/ if c_.Cols_ == int64(1) {
 		c_.Data_[(o_*c_.Stride_)+int64(0)] = v_
 	} else {
 		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
 	}
-//line kernels_tandem.go:8554
+//line kernels_tandem.go:8501
 }
 
 func gpu_extractLine_(f_ gpu_double, p_ gpu_plain, x_ gpu_Matrix_, y_ gpu_Matrix_, o_ int64, i_ int64, end_ int64, down_ bool, shift_ float64, mask_ int64, top_ int64, alone_ bool) gpu_extraction {
-	/*line each.go:149*/ e_ := gpu_extract(top_)
-	/*line each.go:149*/ k_ := i_
+	/*line each.go:138*/ e_ := gpu_extract(top_)
+	/*line each.go:138*/ k_ := i_
 	if down_ {
 		for ; (k_ + int64(3)) < end_; k_ = k_ + int64(4) {
 			z0_, w0_ := gpu_lineElements_(p_, x_, x_, o_, k_, true)
@@ -8579,70 +8526,59 @@ func gpu_extractLine_(f_ gpu_double, p_ gpu_plain, x_ gpu_Matrix_, y_ gpu_Matrix
 	}
 	e_.w_ = gpu_windowOf_(f_, p_, e_)
 	return e_
-//line kernels_tandem.go:8583
+//line kernels_tandem.go:8530
 }
 
 func gpu_addTo_____(f_ gpu_double, p_ gpu_plain, words_ []int64, e_ gpu_extracted, top_ int64) {
 	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-2176)
 	gpu_addInt_(words_, at_+int64(46), e_.a_)
 	gpu_addInt_(words_, at_, e_.b_)
-//line kernels_tandem.go:8590
+//line kernels_tandem.go:8537
 }
 
 func gpu_lineElements_(p_ gpu_plain, x_ gpu_Matrix_, y_ gpu_Matrix_, o_ int64, k_ int64, down_ bool) (float64, float64) {
-	/*line each.go:176*/ var z_ float64
-	/*line each.go:176*/ var w_ float64
+	/*line each.go:165*/ var z_ float64
+	/*line each.go:165*/ var w_ float64
 	if down_ {
 		z_ = x_.Data_[(k_*x_.Stride_)+o_]
 		return z_, z_
 	}
-	/*line each.go:184*/ return x_.Data_[(o_*x_.Stride_)+k_], w_
-//line kernels_tandem.go:8601
+	/*line each.go:173*/ return x_.Data_[(o_*x_.Stride_)+k_], w_
+//line kernels_tandem.go:8548
 }
 
 func gpu_addTerm_(f_ gpu_double, p_ gpu_plain, words_ []int64, x_ float64, y_ float64, shift_ float64, mask_ int64) {
 	/*line format.go:73*/ u_, v_ := gpu_factors__(p_, x_, y_, shift_, mask_)
 	/*line format.go:77*/ gpu_addNumber_(f_, words_, float64(u_*v_))
-//line kernels_tandem.go:8607
+//line kernels_tandem.go:8554
 }
 
 func gpu_ofWords___(f_ gpu_double, sum_ []int64, q_ gpu_quotient) float64 {
 	/*line format.go:145*/ t_ := gpu_Top_(sum_, gpu_wordsOf_(f_), int64(-2176))
 	/*line format.go:145*/ return gpu_rounded_(f_, t_, sum_[136], q_)
-//line kernels_tandem.go:8613
+//line kernels_tandem.go:8560
 }
 
 func gpu_guessLine__(f_ gpu_single, p_ gpu_product, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, n_ int64, down_ bool, shift_ float32, mask_ int64, quick_ bool) gpu_guess {
 	/*line each.go:119*/ var g_ gpu_guess
-	k_ := int64(0)
 	if down_ {
-		for ; quick_ && ((k_ + int64(3)) < n_); k_ = k_ + int64(4) {
-			z0_, w0_ := gpu_lineElements__(p_, x_, x_, o_, k_, true)
-			z1_, w1_ := gpu_lineElements__(p_, x_, x_, o_, k_+int64(1), true)
-			z2_, w2_ := gpu_lineElements__(p_, x_, x_, o_, k_+int64(2), true)
-			z3_, w3_ := gpu_lineElements__(p_, x_, x_, o_, k_+int64(3), true)
-			g_ = gpu_plus__(f_, p_, g_, z0_, w0_, shift_, mask_, true)
-			g_ = gpu_plus__(f_, p_, g_, z1_, w1_, shift_, mask_, true)
-			g_ = gpu_plus__(f_, p_, g_, z2_, w2_, shift_, mask_, true)
-			g_ = gpu_plus__(f_, p_, g_, z3_, w3_, shift_, mask_, true)
-		}
-		for ; k_ < n_; k_ = k_ + int64(1) {
+		for t_, k_ := n_, int64(0); k_ < t_; k_ = k_ + int64(1) {
 			z_, w_ := gpu_lineElements__(p_, x_, x_, o_, k_, true)
 			g_ = gpu_plus__(f_, p_, g_, z_, w_, shift_, mask_, quick_)
 		}
 		return g_
 	}
-	for ; k_ < n_; k_ = k_ + int64(1) {
-		z4_, w4_ := gpu_lineElements__(p_, x_, y_, o_, k_, false)
-		g_ = gpu_plus__(f_, p_, g_, z4_, w4_, shift_, mask_, quick_)
+	for t4_, k2_ := n_, int64(0); k2_ < t4_; k2_ = k2_ + int64(1) {
+		z2_, w2_ := gpu_lineElements__(p_, x_, y_, o_, k2_, false)
+		g_ = gpu_plus__(f_, p_, g_, z2_, w2_, shift_, mask_, quick_)
 	}
 	return g_
-//line kernels_tandem.go:8641
+//line kernels_tandem.go:8577
 }
 
 func gpu_extractLine__(f_ gpu_single, p_ gpu_product, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, i_ int64, end_ int64, down_ bool, shift_ float32, mask_ int64, top_ int64, alone_ bool) gpu_extraction {
-	/*line each.go:149*/ e_ := gpu_extract(top_)
-	/*line each.go:149*/ k_ := i_
+	/*line each.go:138*/ e_ := gpu_extract(top_)
+	/*line each.go:138*/ k_ := i_
 	if down_ {
 		for ; (k_ + int64(3)) < end_; k_ = k_ + int64(4) {
 			z0_, w0_ := gpu_lineElements__(p_, x_, x_, o_, k_, true)
@@ -8666,65 +8602,54 @@ func gpu_extractLine__(f_ gpu_single, p_ gpu_product, x_ gpu_Matrix, y_ gpu_Matr
 	}
 	e_.w_ = gpu_windowOf__(f_, p_, e_)
 	return e_
-//line kernels_tandem.go:8670
+//line kernels_tandem.go:8606
 }
 
 func gpu_addTo______(f_ gpu_single, p_ gpu_product, words_ []int64, e_ gpu_extracted, top_ int64) {
 	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-384)
 	gpu_addInt_(words_, at_+int64(46), e_.a_)
 	gpu_addInt_(words_, at_, e_.b_)
-//line kernels_tandem.go:8677
+//line kernels_tandem.go:8613
 }
 
 func gpu_lineElements__(p_ gpu_product, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, k_ int64, down_ bool) (float32, float32) {
-	/*line each.go:176*/ var z_ float32
-	/*line each.go:176*/ var w_ float32
+	/*line each.go:165*/ var z_ float32
+	/*line each.go:165*/ var w_ float32
 	if down_ {
 		z_ = x_.Data_[(k_*x_.Stride_)+o_]
 		return z_, z_
 	}
-	/*line each.go:182*/ w_ = y_.Data_[(o_*y_.Stride_)+k_]
-	/*line each.go:184*/ return x_.Data_[(o_*x_.Stride_)+k_], w_
-//line kernels_tandem.go:8689
+	/*line each.go:171*/ w_ = y_.Data_[(o_*y_.Stride_)+k_]
+	/*line each.go:173*/ return x_.Data_[(o_*x_.Stride_)+k_], w_
+//line kernels_tandem.go:8625
 }
 
 func gpu_addTerm__(f_ gpu_single, p_ gpu_product, words_ []int64, x_ float32, y_ float32, shift_ float32, mask_ int64) {
 	/*line format.go:73*/ u_, v_ := gpu_factors_(p_, x_, y_, shift_, mask_)
 	/*line format.go:77*/ gpu_addNumber(f_, words_, float64(u_*v_))
-//line kernels_tandem.go:8695
+//line kernels_tandem.go:8631
 }
 
 func gpu_guessLine___(f_ gpu_double, p_ gpu_product, x_ gpu_Matrix_, y_ gpu_Matrix_, o_ int64, n_ int64, down_ bool, shift_ float64, mask_ int64, quick_ bool) gpu_guess {
 	/*line each.go:119*/ var g_ gpu_guess
-	k_ := int64(0)
 	if down_ {
-		for ; quick_ && ((k_ + int64(3)) < n_); k_ = k_ + int64(4) {
-			z0_, w0_ := gpu_lineElements___(p_, x_, x_, o_, k_, true)
-			z1_, w1_ := gpu_lineElements___(p_, x_, x_, o_, k_+int64(1), true)
-			z2_, w2_ := gpu_lineElements___(p_, x_, x_, o_, k_+int64(2), true)
-			z3_, w3_ := gpu_lineElements___(p_, x_, x_, o_, k_+int64(3), true)
-			g_ = gpu_plus______(f_, p_, g_, z0_, w0_, shift_, mask_, true)
-			g_ = gpu_plus______(f_, p_, g_, z1_, w1_, shift_, mask_, true)
-			g_ = gpu_plus______(f_, p_, g_, z2_, w2_, shift_, mask_, true)
-			g_ = gpu_plus______(f_, p_, g_, z3_, w3_, shift_, mask_, true)
-		}
-		for ; k_ < n_; k_ = k_ + int64(1) {
+		for t_, k_ := n_, int64(0); k_ < t_; k_ = k_ + int64(1) {
 			z_, w_ := gpu_lineElements___(p_, x_, x_, o_, k_, true)
 			g_ = gpu_plus______(f_, p_, g_, z_, w_, shift_, mask_, quick_)
 		}
 		return g_
 	}
-	for ; k_ < n_; k_ = k_ + int64(1) {
-		z4_, w4_ := gpu_lineElements___(p_, x_, y_, o_, k_, false)
-		g_ = gpu_plus______(f_, p_, g_, z4_, w4_, shift_, mask_, quick_)
+	for t4_, k2_ := n_, int64(0); k2_ < t4_; k2_ = k2_ + int64(1) {
+		z2_, w2_ := gpu_lineElements___(p_, x_, y_, o_, k2_, false)
+		g_ = gpu_plus______(f_, p_, g_, z2_, w2_, shift_, mask_, quick_)
 	}
 	return g_
-//line kernels_tandem.go:8723
+//line kernels_tandem.go:8648
 }
 
 func gpu_extractLine___(f_ gpu_double, p_ gpu_product, x_ gpu_Matrix_, y_ gpu_Matrix_, o_ int64, i_ int64, end_ int64, down_ bool, shift_ float64, mask_ int64, top_ int64, alone_ bool) gpu_extraction {
-	/*line each.go:149*/ e_ := gpu_extract(top_)
-	/*line each.go:149*/ k_ := i_
+	/*line each.go:138*/ e_ := gpu_extract(top_)
+	/*line each.go:138*/ k_ := i_
 	if down_ {
 		for ; (k_ + int64(3)) < end_; k_ = k_ + int64(4) {
 			z0_, w0_ := gpu_lineElements___(p_, x_, x_, o_, k_, true)
@@ -8748,7 +8673,7 @@ func gpu_extractLine___(f_ gpu_double, p_ gpu_product, x_ gpu_Matrix_, y_ gpu_Ma
 	}
 	e_.w_ = gpu_windowOf___(f_, p_, e_)
 	return e_
-//line kernels_tandem.go:8752
+//line kernels_tandem.go:8677
 }
 
 func gpu_addTo_______(f_ gpu_double, p_ gpu_product, words_ []int64, e_ gpu_extracted, top_ int64) {
@@ -8757,36 +8682,36 @@ func gpu_addTo_______(f_ gpu_double, p_ gpu_product, words_ []int64, e_ gpu_extr
 	gpu_addInt_(words_, at_, e_.b_)
 	/*line block.go:205*/ gpu_addInt_(words_, (at_+int64(46))-int64(54), e_.c_)
 	gpu_addInt_(words_, at_-int64(54), e_.d_)
-//line kernels_tandem.go:8761
+//line kernels_tandem.go:8686
 }
 
 func gpu_lineElements___(p_ gpu_product, x_ gpu_Matrix_, y_ gpu_Matrix_, o_ int64, k_ int64, down_ bool) (float64, float64) {
-	/*line each.go:176*/ var z_ float64
-	/*line each.go:176*/ var w_ float64
+	/*line each.go:165*/ var z_ float64
+	/*line each.go:165*/ var w_ float64
 	if down_ {
 		z_ = x_.Data_[(k_*x_.Stride_)+o_]
 		return z_, z_
 	}
-	/*line each.go:182*/ w_ = y_.Data_[(o_*y_.Stride_)+k_]
-	/*line each.go:184*/ return x_.Data_[(o_*x_.Stride_)+k_], w_
-//line kernels_tandem.go:8773
+	/*line each.go:171*/ w_ = y_.Data_[(o_*y_.Stride_)+k_]
+	/*line each.go:173*/ return x_.Data_[(o_*x_.Stride_)+k_], w_
+//line kernels_tandem.go:8698
 }
 
 func gpu_addTerm___(f_ gpu_double, p_ gpu_product, words_ []int64, x_ float64, y_ float64, shift_ float64, mask_ int64) {
 	/*line format.go:73*/ u_, v_ := gpu_factors___(p_, x_, y_, shift_, mask_)
 	/*line format.go:75*/ gpu_addProduct(f_, words_, u_, v_)
-//line kernels_tandem.go:8779
+//line kernels_tandem.go:8704
 }
 
 func gpu_lineElements____(p_ gpu_bare, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, k_ int64, down_ bool) (float32, float32) {
-	/*line each.go:176*/ var z_ float32
-	/*line each.go:176*/ var w_ float32
+	/*line each.go:165*/ var z_ float32
+	/*line each.go:165*/ var w_ float32
 	if down_ {
 		z_ = x_.Data_[(k_*x_.Stride_)+o_]
 		return z_, z_
 	}
-	/*line each.go:184*/ return x_.Data_[(o_*x_.Stride_)+k_], w_
-//line kernels_tandem.go:8790
+	/*line each.go:173*/ return x_.Data_[(o_*x_.Stride_)+k_], w_
+//line kernels_tandem.go:8715
 }
 
 func gpu_addWords(words_ []int64, at_ gpu_Place, t_ gpu_wide, bottom_ int64) {
@@ -8798,24 +8723,24 @@ func gpu_addWords(words_ []int64, at_ gpu_Place, t_ gpu_wide, bottom_ int64) {
 		gpu_AddPart(words_, at_, t_.exp_-bottom_, v_, k_)
 	}
 	words_[at_.At_+(at_.N_*at_.Step_)] = words_[at_.At_+(at_.N_*at_.Step_)] | t_.special_
-//line kernels_tandem.go:8802
+//line kernels_tandem.go:8727
 }
 
 func gpu_term(t_ gpu_single, x_ float32) gpu_wide {
 	/*line prefix.go:21*/ m_, e_, finite_ := gpu_Split32(math.Float32bits(x_))
 	return gpu_newWide(x_, m_, e_, finite_, (math.Float32bits(x_)>>(31)) != uint32(0))
-//line kernels_tandem.go:8808
+//line kernels_tandem.go:8733
 }
 
 func gpu_masked(x_ float32, mask_ int64) float32 {
 	/*line each.go:113*/ return math.Float32frombits(math.Float32bits(x_) & uint32((mask_ >> (32))))
-//line kernels_tandem.go:8813
+//line kernels_tandem.go:8738
 }
 
 func gpu_valueOf____(f_ gpu_single, p_ gpu_bare, e_ gpu_extracted, top_ int64) gpu_Value {
 	/*line block.go:227*/ s_ := gpu_joined(e_.a_, e_.b_)
 	/*line block.go:229*/ return gpu_value(s_, gpu_unit(top_))
-//line kernels_tandem.go:8819
+//line kernels_tandem.go:8744
 }
 
 func gpu_leave____(f_ gpu_single, p_ gpu_bare, words_ []int64, at_ int64, e_ gpu_extracted, top_ int64) {
@@ -8830,27 +8755,27 @@ func gpu_leave____(f_ gpu_single, p_ gpu_bare, words_ []int64, at_ int64, e_ gpu
 	/*line block.go:213*/ words_[t3_] = int64(0)
 	/*line block.go:213*/ words_[t4_] = int64(0)
 	/*line block.go:217*/ words_[at_+int64(24)] = top_ << (3)
-//line kernels_tandem.go:8834
+//line kernels_tandem.go:8759
 }
 
 func gpu_addTo________(f_ gpu_single, p_ gpu_bare, words_ []int64, e_ gpu_extracted, top_ int64) {
 	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-384)
 	gpu_addInt_(words_, at_+int64(46), e_.a_)
 	gpu_addInt_(words_, at_, e_.b_)
-//line kernels_tandem.go:8841
+//line kernels_tandem.go:8766
 }
 
 func gpu_none(t_ gpu_ends32) gpu_ends {
 	/*line fold.go:66*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:66*/ return t2_
-//line kernels_tandem.go:8847
+//line kernels_tandem.go:8772
 }
 
 func gpu_with(t_ gpu_ends32, s_ gpu_ends, x_ float32, t2_ int32, t3_ int32) gpu_ends {
 	/*line fold.go:88*/ k_ := gpu_key32(x_)
 	t4_ := gpu_ends{a_: max(s_.a_, k_), b_: min(s_.b_, k_)}
 	/*line fold.go:89*/ return t4_
-//line kernels_tandem.go:8854
+//line kernels_tandem.go:8779
 }
 
 func gpu_merge(s_ gpu_state, kind_ int64, t_ gpu_state) gpu_state {
@@ -8868,44 +8793,44 @@ func gpu_merge(s_ gpu_state, kind_ int64, t_ gpu_state) gpu_state {
 		}
 	}
 	/*line fold.go:41*/ return s_
-//line kernels_tandem.go:8872
+//line kernels_tandem.go:8797
 }
 
 func gpu_of(t_ gpu_value32, s_ gpu_state, order_ int64) float32 {
-	/*line fold.go:264*/ if (s_.a_ > int64(2139095040)) || (s_.b_ < int64(-2139095041)) {
+	/*line fold.go:263*/ if (s_.a_ > int64(2139095040)) || (s_.b_ < int64(-2139095041)) {
 		return math.Float32frombits(uint32(2143289344))
 	}
 	k_ := gpu_chosen(s_, order_)
 	return math.Float32frombits(uint32((k_ ^ ((k_ >> (63)) & int64(2147483647)))))
-//line kernels_tandem.go:8881
+//line kernels_tandem.go:8806
 }
 
 func gpu_none_(t_ gpu_ends64) gpu_ends_ {
 	/*line fold.go:67*/ t2_ := gpu_ends_{a_: int64(-9223372036854775808), b_: int64(9223372036854775807)}
 	/*line fold.go:67*/ return t2_
-//line kernels_tandem.go:8887
+//line kernels_tandem.go:8812
 }
 
 func gpu_with_(t_ gpu_ends64, s_ gpu_ends_, x_ float64, t2_ int64, t3_ int64) gpu_ends_ {
 	/*line fold.go:93*/ k_ := gpu_key64(x_)
 	t4_ := gpu_ends_{a_: max(s_.a_, k_), b_: min(s_.b_, k_)}
 	/*line fold.go:94*/ return t4_
-//line kernels_tandem.go:8894
+//line kernels_tandem.go:8819
 }
 
 func gpu_of_(t_ gpu_value64, s_ gpu_state, order_ int64) float64 {
-	/*line fold.go:272*/ if (s_.a_ > int64(9218868437227405312)) || (s_.b_ < int64(-9218868437227405313)) {
+	/*line fold.go:271*/ if (s_.a_ > int64(9218868437227405312)) || (s_.b_ < int64(-9218868437227405313)) {
 		return math.Float64frombits(uint64(9221120237041090560))
 	}
 	k_ := gpu_chosen(s_, order_)
 	return math.Float64frombits(uint64((k_ ^ ((k_ >> (63)) & int64(9223372036854775807)))))
-//line kernels_tandem.go:8903
+//line kernels_tandem.go:8828
 }
 
 func gpu_none__(t_ gpu_first32) gpu_ends {
 	/*line fold.go:70*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:70*/ return t2_
-//line kernels_tandem.go:8909
+//line kernels_tandem.go:8834
 }
 
 func gpu_with__(t_ gpu_first32, s_ gpu_ends, x_ float32, index_ int32, order_ int32) gpu_ends {
@@ -8914,30 +8839,30 @@ func gpu_with__(t_ gpu_first32, s_ gpu_ends, x_ float32, index_ int32, order_ in
 		k_ = int32(2147483647)
 	}
 	return gpu_above(s_, k_, index_)
-//line kernels_tandem.go:8918
+//line kernels_tandem.go:8843
 }
 
 func gpu_put__(c_ gpu_Matrix__, o_ int64, v_ int32) {
-	/*line fold.go:204*/ if c_.Cols_ == int64(1) {
+	/*line fold.go:203*/ if c_.Cols_ == int64(1) {
 		c_.Data_[(o_*c_.Stride_)+int64(0)] = v_
 	} else {
 		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
 	}
-//line kernels_tandem.go:8927
+//line kernels_tandem.go:8852
 }
 
 func gpu_of__(t_ gpu_index, s_ gpu_state, t2_ int64) int32 {
-	/*line fold.go:300*/ if s_.b_ >= int64(2147483647) {
+	/*line fold.go:299*/ if s_.b_ >= int64(2147483647) {
 		return int32(0)
 	}
 	return int32(s_.b_)
-//line kernels_tandem.go:8935
+//line kernels_tandem.go:8860
 }
 
 func gpu_none___(t_ gpu_first64) gpu_ends_ {
 	/*line fold.go:71*/ t2_ := gpu_ends_{a_: int64(-9223372036854775808), b_: int64(9223372036854775807)}
 	/*line fold.go:71*/ return t2_
-//line kernels_tandem.go:8941
+//line kernels_tandem.go:8866
 }
 
 func gpu_with___(t_ gpu_first64, s_ gpu_ends_, x_ float64, index_ int64, order_ int64) gpu_ends_ {
@@ -8946,58 +8871,58 @@ func gpu_with___(t_ gpu_first64, s_ gpu_ends_, x_ float64, index_ int64, order_ 
 		k_ = int64(9223372036854775807)
 	}
 	return gpu_above_(s_, k_, index_)
-//line kernels_tandem.go:8950
+//line kernels_tandem.go:8875
 }
 
 func gpu_none____(t_ gpu_endsInt) gpu_ends {
 	/*line fold.go:68*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:68*/ return t2_
-//line kernels_tandem.go:8956
+//line kernels_tandem.go:8881
 }
 
 func gpu_with____(t_ gpu_endsInt, s_ gpu_ends, x_ int32, t2_ int32, t3_ int32) gpu_ends {
 	/*line fold.go:98*/ t4_ := gpu_ends{a_: max(s_.a_, x_), b_: min(s_.b_, x_)}
 	/*line fold.go:98*/ return t4_
-//line kernels_tandem.go:8962
+//line kernels_tandem.go:8887
 }
 
 func gpu_of___(t_ gpu_valueInt, s_ gpu_state, order_ int64) int32 {
-	/*line fold.go:279*/ return int32(gpu_chosen(s_, order_))
-//line kernels_tandem.go:8967
+	/*line fold.go:278*/ return int32(gpu_chosen(s_, order_))
+//line kernels_tandem.go:8892
 }
 
 func gpu_none_____(t_ gpu_firstInt) gpu_ends {
 	/*line fold.go:72*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:72*/ return t2_
-//line kernels_tandem.go:8973
+//line kernels_tandem.go:8898
 }
 
 func gpu_with_____(t_ gpu_firstInt, s_ gpu_ends, x_ int32, index_ int32, order_ int32) gpu_ends {
 	/*line fold.go:126*/ return gpu_above(s_, x_^order_, index_)
-//line kernels_tandem.go:8978
+//line kernels_tandem.go:8903
 }
 
 func gpu_none______(t_ gpu_add32) gpu_ends {
 	/*line fold.go:73*/ t2_ := gpu_ends{}
 	/*line fold.go:73*/ return t2_
-//line kernels_tandem.go:8984
+//line kernels_tandem.go:8909
 }
 
 func gpu_with______(t_ gpu_add32, s_ gpu_ends, x_ int32, t2_ int32, t3_ int32) gpu_ends {
 	/*line fold.go:136*/ t4_ := gpu_ends{a_: s_.a_ + x_, b_: int32(0)}
 	/*line fold.go:136*/ return t4_
-//line kernels_tandem.go:8990
+//line kernels_tandem.go:8915
 }
 
 func gpu_of____(t_ gpu_total, s_ gpu_state, t2_ int64) int32 {
-	/*line fold.go:281*/ return int32(s_.a_)
-//line kernels_tandem.go:8995
+	/*line fold.go:280*/ return int32(s_.a_)
+//line kernels_tandem.go:8920
 }
 
 func gpu_none_______(t_ gpu_count) gpu_ends {
 	/*line fold.go:74*/ t2_ := gpu_ends{}
 	/*line fold.go:74*/ return t2_
-//line kernels_tandem.go:9001
+//line kernels_tandem.go:8926
 }
 
 func gpu_with_______(t_ gpu_count, s_ gpu_ends, x_ bool, t2_ int32, t3_ int32) gpu_ends {
@@ -9005,13 +8930,13 @@ func gpu_with_______(t_ gpu_count, s_ gpu_ends, x_ bool, t2_ int32, t3_ int32) g
 		s_.a_ = s_.a_ + int32(1)
 	}
 	return s_
-//line kernels_tandem.go:9009
+//line kernels_tandem.go:8934
 }
 
 func gpu_none________(t_ gpu_endsBool) gpu_ends {
 	/*line fold.go:69*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:69*/ return t2_
-//line kernels_tandem.go:9015
+//line kernels_tandem.go:8940
 }
 
 func gpu_with________(t_ gpu_endsBool, s_ gpu_ends, x_ bool, t2_ int32, t3_ int32) gpu_ends {
@@ -9021,21 +8946,21 @@ func gpu_with________(t_ gpu_endsBool, s_ gpu_ends, x_ bool, t2_ int32, t3_ int3
 	}
 	t4_ := gpu_ends{a_: max(s_.a_, k_), b_: min(s_.b_, k_)}
 	/*line fold.go:106*/ return t4_
-//line kernels_tandem.go:9025
+//line kernels_tandem.go:8950
 }
 
 func gpu_put___(c_ gpu_Matrix___, o_ int64, v_ bool) {
-	/*line fold.go:204*/ if c_.Cols_ == int64(1) {
+	/*line fold.go:203*/ if c_.Cols_ == int64(1) {
 		c_.Data_[(o_*c_.Stride_)+int64(0)] = v_
 	} else {
 		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
 	}
-//line kernels_tandem.go:9034
+//line kernels_tandem.go:8959
 }
 
 func gpu_of_____(t_ gpu_truth, s_ gpu_state, order_ int64) bool {
-	/*line fold.go:280*/ return gpu_chosen(s_, order_) > int64(0)
-//line kernels_tandem.go:9039
+	/*line fold.go:279*/ return gpu_chosen(s_, order_) > int64(0)
+//line kernels_tandem.go:8964
 }
 
 func gpu_partsLeft(f_ gpu_single, words_ []int64, o_ int64, outputs_ int64, parts_ int64, top_ int64, l_ int64, n_ int64) gpu_left {
@@ -9053,21 +8978,21 @@ func gpu_partsLeft(f_ gpu_single, words_ []int64, o_ int64, outputs_ int64, part
 		}
 	}
 	/*line merge.go:91*/ return m_
-//line kernels_tandem.go:9057
+//line kernels_tandem.go:8982
 }
 
 func gpu_leftAt(stage_ []int64, n_ int64, k_ int64) gpu_left {
 //line merge.go:112
 	t_ := gpu_left{s_: gpu_int128{hi_: uint64(stage_[k_]), lo_: uint64(stage_[n_+k_])}, t_: gpu_int128{hi_: uint64(stage_[(int64(2)*n_)+k_]), lo_: uint64(stage_[(int64(3)*n_)+k_])}, next_: stage_[(int64(4)*n_)+k_]}
 	/*line merge.go:112*/ return t_
-//line kernels_tandem.go:9064
+//line kernels_tandem.go:8989
 }
 
 func gpu_plus___(m_ gpu_left, o_ gpu_left) gpu_left {
 //line merge.go:76
 	t_ := gpu_left{s_: gpu_added(m_.s_, o_.s_), t_: gpu_added(m_.t_, o_.t_), next_: max(m_.next_, o_.next_)}
 	/*line merge.go:76*/ return t_
-//line kernels_tandem.go:9071
+//line kernels_tandem.go:8996
 }
 
 func gpu_valueWith(s_ gpu_int128, up_ int64, c_ gpu_int128, base_ int64) gpu_Value {
@@ -9119,18 +9044,18 @@ func gpu_valueWith(s_ gpu_int128, up_ int64, c_ gpu_int128, base_ int64) gpu_Val
 	v_.Lo_ = v_.Lo_ | (lo_ >> (uint64(64) - z_))
 	v_.Rest_ = (lo_ << (z_)) != uint64(0)
 	return v_
-//line kernels_tandem.go:9123
+//line kernels_tandem.go:9048
 }
 
 func gpu_unit(top_ int64) int64 {
 	/*line block.go:131*/ return ((top_ - int64(1023)) + int64(12)) - int64(102)
-//line kernels_tandem.go:9128
+//line kernels_tandem.go:9053
 }
 
 func gpu_addTo_________(s_ gpu_int128, words_ []int64, at_ int64) {
 	/*line int128.go:19*/ gpu_Add(words_, at_, s_.lo_, false)
 	gpu_addInt(words_, at_+int64(64), int64(s_.hi_))
-//line kernels_tandem.go:9134
+//line kernels_tandem.go:9059
 }
 
 func gpu_partsLeft_(f_ gpu_double, words_ []int64, o_ int64, outputs_ int64, parts_ int64, top_ int64, l_ int64, n_ int64) gpu_left {
@@ -9148,13 +9073,13 @@ func gpu_partsLeft_(f_ gpu_double, words_ []int64, o_ int64, outputs_ int64, par
 		}
 	}
 	/*line merge.go:91*/ return m_
-//line kernels_tandem.go:9152
+//line kernels_tandem.go:9077
 }
 
 func gpu_term_(t_ gpu_double, x_ float64) gpu_wide {
 	/*line prefix.go:26*/ m_, e_, finite_ := gpu_Split64(math.Float64bits(x_))
 	return gpu_newWide_(x_, m_, e_, finite_, (math.Float64bits(x_)>>(63)) != uint64(0))
-//line kernels_tandem.go:9158
+//line kernels_tandem.go:9083
 }
 
 func gpu_merged(a_ int64, b_ int64, marks_ bool) int64 {
@@ -9162,7 +9087,7 @@ func gpu_merged(a_ int64, b_ int64, marks_ bool) int64 {
 		return a_ | b_
 	}
 	return a_ + b_
-//line kernels_tandem.go:9166
+//line kernels_tandem.go:9091
 }
 
 func gpu_valueOfWords(words_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -9174,7 +9099,7 @@ func gpu_valueOfWords(words_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		}
 	}
 	return v_
-//line kernels_tandem.go:9178
+//line kernels_tandem.go:9103
 }
 
 func gpu_withValue(r_ gpu_reach, v_ gpu_Value) gpu_reach {
@@ -9190,13 +9115,13 @@ func gpu_withValue(r_ gpu_reach, v_ gpu_Value) gpu_reach {
 	}
 	t_ := gpu_reach{least_: min(r_.least_, least_), top_: max(r_.top_, v_.Exp_+int64(128)), special_: r_.special_}
 	/*line prefix.go:352*/ return t_
-//line kernels_tandem.go:9194
+//line kernels_tandem.go:9119
 }
 
 func gpu_noReach() gpu_reach {
 	/*line prefix.go:329*/ t_ := gpu_reach{least_: int64(1048576), top_: int64(-1048576)}
 	/*line prefix.go:329*/ return t_
-//line kernels_tandem.go:9200
+//line kernels_tandem.go:9125
 }
 
 func gpu_with_________(r_ gpu_reach, t_ gpu_wide, size_ int64) gpu_reach {
@@ -9208,12 +9133,12 @@ func gpu_with_________(r_ gpu_reach, t_ gpu_wide, size_ int64) gpu_reach {
 		/*line prefix.go:335*/ r_.top_ = t3_
 	}
 	return r_
-//line kernels_tandem.go:9212
+//line kernels_tandem.go:9137
 }
 
 func gpu_fits____(r_ gpu_reach, n_ int64) bool {
 	/*line prefix.go:356*/ return (r_.top_ + int64(bits.Len64(uint64(n_)))) <= (r_.least_ + int64(127))
-//line kernels_tandem.go:9217
+//line kernels_tandem.go:9142
 }
 
 func gpu_int128Of(v_ gpu_Value, base_ int64) gpu_int128 {
@@ -9238,7 +9163,7 @@ func gpu_int128Of(v_ gpu_Value, base_ int64) gpu_int128 {
 		/*line int128.go:65*/ return t8_
 	}
 	return s_
-//line kernels_tandem.go:9242
+//line kernels_tandem.go:9167
 }
 
 func gpu_plus____(s_ gpu_int128, t_ gpu_wide, base_ int64) gpu_int128 {
@@ -9271,7 +9196,7 @@ func gpu_plus____(s_ gpu_int128, t_ gpu_wide, base_ int64) gpu_int128 {
 	/*line prefix.go:317*/ h2_ := t13_
 	t15_ := gpu_int128{hi_: h2_, lo_: l2_}
 	/*line prefix.go:318*/ return t15_
-//line kernels_tandem.go:9275
+//line kernels_tandem.go:9200
 }
 
 func gpu_of______(f_ gpu_single, v_ gpu_Value, special_ int64) float32 {
@@ -9279,7 +9204,7 @@ func gpu_of______(f_ gpu_single, v_ gpu_Value, special_ int64) float32 {
 		return gpu_notNumber(f_, special_)
 	}
 	return gpu_round(f_, v_)
-//line kernels_tandem.go:9283
+//line kernels_tandem.go:9208
 }
 
 func gpu_value(s_ gpu_int128, base_ int64) gpu_Value {
@@ -9297,7 +9222,7 @@ func gpu_value(s_ gpu_int128, base_ int64) gpu_Value {
 		return gpu_NewValue(hi_, lo_, base_, true)
 	}
 	return gpu_NewValue(s_.hi_, s_.lo_, base_, false)
-//line kernels_tandem.go:9301
+//line kernels_tandem.go:9226
 }
 
 func gpu_of_______(f_ gpu_double, v_ gpu_Value, special_ int64) float64 {
@@ -9305,7 +9230,7 @@ func gpu_of_______(f_ gpu_double, v_ gpu_Value, special_ int64) float64 {
 		return gpu_notNumber_(f_, special_)
 	}
 	return gpu_round_(f_, v_)
-//line kernels_tandem.go:9309
+//line kernels_tandem.go:9234
 }
 
 func gpu_rowsOf(index_ []int32, order_ []int32, k_ int64) (int32, int64) {
@@ -9320,7 +9245,7 @@ func gpu_rowsOf(index_ []int32, order_ []int32, k_ int64) (int32, int64) {
 		end_ = end_ + int64(1)
 	}
 	return row_, end_
-//line kernels_tandem.go:9324
+//line kernels_tandem.go:9249
 }
 
 func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float32 {
@@ -9347,7 +9272,7 @@ func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_
 	}
 	t3_ := gpu_Top_(words_, at_, int64(-384))
 	/*line prefix.go:287*/ return gpu_of______(f_, t3_, special_)
-//line kernels_tandem.go:9351
+//line kernels_tandem.go:9276
 }
 
 func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float64 {
@@ -9374,7 +9299,7 @@ func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, orde
 	}
 	t3_ := gpu_Top_(words_, at_, int64(-2176))
 	/*line prefix.go:287*/ return gpu_of_______(f_, t3_, special_)
-//line kernels_tandem.go:9378
+//line kernels_tandem.go:9303
 }
 
 func gpu_gathered__(f_ gpu_integer, first_ int32, x_ gpu_Matrix__, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) int32 {
@@ -9383,7 +9308,7 @@ func gpu_gathered__(f_ gpu_integer, first_ int32, x_ gpu_Matrix__, j_ int64, ord
 		s_ = s_ + int64(x_.Data_[(int64(order_[i_])*x_.Stride_)+j_])
 	}
 	return int32(s_)
-//line kernels_tandem.go:9387
+//line kernels_tandem.go:9312
 }
 
 func gpu_factors(p_ gpu_plain, x_ float32, y_ float32, shift_ float32, mask_ int64) (float64, float64) {
@@ -9392,7 +9317,7 @@ func gpu_factors(p_ gpu_plain, x_ float32, y_ float32, shift_ float32, mask_ int
 	/*line format.go:63*/ var v_ float64
 	_ = v_
 	/*line format.go:67*/ return math.Float64frombits(math.Float64bits(float64(x_)) & uint64(mask_)), float64(1)
-//line kernels_tandem.go:9396
+//line kernels_tandem.go:9321
 }
 
 func gpu_twoSum(a_ float64, b_ float64) (float64, float64) {
@@ -9402,29 +9327,29 @@ func gpu_twoSum(a_ float64, b_ float64) (float64, float64) {
 	/*line guess.go:26*/ sum_ = a_ + b_
 	part_ := sum_ - a_
 	return sum_, (a_ - (sum_ - part_)) + (b_ - part_)
-//line kernels_tandem.go:9406
+//line kernels_tandem.go:9331
 }
 
 func gpu_over(f_ gpu_single, g_ gpu_guess, d_ float64) gpu_guess {
 	/*line guess.go:62*/ q_ := float64(g_.sum_ * (float64(1) / d_))
-	t_ := gpu_guess{sum_: q_, rest_: float64(0), off_: float64((g_.off_ + math.Abs(math.FMA(-q_, d_, g_.sum_))) * (float64(1) / d_))}
+	t_ := gpu_guess{sum_: q_, rest_: float64(0), off_: float64(((g_.off_ + math.Abs(g_.rest_)) + math.Abs(math.FMA(-q_, d_, g_.sum_))) * (float64(1) / d_))}
 	/*line guess.go:63*/ return t_
-//line kernels_tandem.go:9413
+//line kernels_tandem.go:9338
 }
 
-func gpu_root(f_ gpu_single, g_ gpu_guess) gpu_guess {
+func gpu_root(g_ gpu_guess) gpu_guess {
 	/*line guess.go:77*/ q_ := math.Sqrt(g_.sum_)
-	left_ := math.FMA(-q_, q_, g_.sum_) + g_.rest_
-	/*line guess.go:80*/ t_ := gpu_guess{sum_: q_, rest_: float64(0), off_: (g_.off_ + math.Abs(left_)) / q_}
-	/*line guess.go:80*/ return t_
-//line kernels_tandem.go:9421
+	lo_ := (math.FMA(-q_, q_, g_.sum_) + g_.rest_) / float64(float64(2)*q_)
+	t_ := gpu_guess{sum_: q_, rest_: lo_, off_: (g_.off_ / q_) + float64(math.Abs(lo_)*float64(8.881784197001252e-16))}
+	/*line guess.go:79*/ return t_
+//line kernels_tandem.go:9346
 }
 
 func gpu_extract(top_ int64) gpu_extraction {
 	/*line block.go:149*/ a_, b_, c_, d_ := gpu_magicFor(top_)
 	t5_ := gpu_extraction{a_: a_, b_: b_, c_: c_, d_: d_, w_: gpu_nowhere()}
 	/*line block.go:150*/ return t5_
-//line kernels_tandem.go:9428
+//line kernels_tandem.go:9353
 }
 
 func gpu_extractLanes(f_ gpu_single, p_ gpu_plain, b_ gpu_block, e_ gpu_extraction, i_ int64, j_ int64, di_ int64, dj_ int64) gpu_extraction {
@@ -9451,7 +9376,7 @@ func gpu_extractLanes(f_ gpu_single, p_ gpu_plain, b_ gpu_block, e_ gpu_extracti
 		/*line along.go:222*/ j_ = t12_
 	}
 	/*line along.go:226*/ return e_
-//line kernels_tandem.go:9455
+//line kernels_tandem.go:9380
 }
 
 func gpu_with__________(f_ gpu_single, p_ gpu_plain, e_ gpu_extraction, x_ float32, y_ float32, shift_ float32, mask_ int64, alone_ bool) gpu_extraction {
@@ -9467,12 +9392,12 @@ func gpu_with__________(f_ gpu_single, p_ gpu_plain, e_ gpu_extraction, x_ float
 	}
 	e_.a_ = z_
 	/*line block.go:179*/ return e_
-//line kernels_tandem.go:9471
+//line kernels_tandem.go:9396
 }
 
 func gpu_windowOf(f_ gpu_single, p_ gpu_plain, e_ gpu_extraction) gpu_window {
 	/*line block.go:185*/ return gpu_asDouble(e_.w_)
-//line kernels_tandem.go:9476
+//line kernels_tandem.go:9401
 }
 
 func gpu_magicFor(top_ int64) (float64, float64, float64, float64) {
@@ -9486,29 +9411,29 @@ func gpu_magicFor(top_ int64) (float64, float64, float64, float64) {
 	_ = d_
 //line block.go:135
 	return gpu_magic((top_ + int64(6)) + int64(2)), gpu_magic((top_ + int64(12)) - int64(50)), gpu_magic(((top_ + int64(6)) + int64(2)) - int64(54)), gpu_magic(((top_ + int64(12)) - int64(50)) - int64(54))
-//line kernels_tandem.go:9490
+//line kernels_tandem.go:9415
 }
 
 func gpu_unitsAbove(x_ float64, magic_ float64) int64 {
 	/*line block.go:197*/ return int64((math.Float64bits(x_) - math.Float64bits(magic_)))
-//line kernels_tandem.go:9495
+//line kernels_tandem.go:9420
 }
 
 func gpu_addInt(words_ []int64, at_ int64, v_ int64) {
 	/*line block.go:223*/ gpu_Add(words_, at_, uint64(max(v_, -v_)), v_ < int64(0))
-//line kernels_tandem.go:9500
+//line kernels_tandem.go:9425
 }
 
 func gpu_fitting(f_ gpu_single, p_ gpu_plain, b_ gpu_block, x_ float32, y_ float32, top_ int64) bool {
 //line along.go:232
 	return (top_ != int64(0)) && gpu_fits(f_, p_, gpu_windowOf(f_, p_, gpu_with__________(f_, p_, gpu_extract(int64(1026)), x_, y_, b_.shift_, b_.mask_, false)), top_, false)
-//line kernels_tandem.go:9506
+//line kernels_tandem.go:9431
 }
 
 func gpu_addTerm____(f_ gpu_single, p_ gpu_plain, words_ []int64, x_ float32, y_ float32, shift_ float32, mask_ int64) {
 	/*line format.go:73*/ u_, v_ := gpu_factors(p_, x_, y_, shift_, mask_)
 	/*line format.go:77*/ gpu_addNumber__(f_, words_, float64(u_*v_))
-//line kernels_tandem.go:9512
+//line kernels_tandem.go:9437
 }
 
 func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
@@ -9540,7 +9465,7 @@ func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
 		}
 	}
 	return gpu_become(v_, qhi_, qlo_, ((v_.Exp_+int64(128))-known_)-int64(120), ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:9544
+//line kernels_tandem.go:9469
 }
 
 func gpu_Root(v_ gpu_Value, precision_ int64) gpu_Value {
@@ -9574,7 +9499,7 @@ func gpu_Root(v_ gpu_Value, precision_ int64) gpu_Value {
 		}
 	}
 	return gpu_become(v_, uint64(0), root_, ((v_.Exp_/int64(2))+int64(64))-n_, ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:9578
+//line kernels_tandem.go:9503
 }
 
 func gpu_notNumber(f_ gpu_single, special_ int64) float32 {
@@ -9588,12 +9513,12 @@ func gpu_notNumber(f_ gpu_single, special_ int64) float32 {
 		}
 	}
 	/*line format.go:135*/ return inf_ - inf_
-//line kernels_tandem.go:9592
+//line kernels_tandem.go:9517
 }
 
 func gpu_round(t_ gpu_single, v_ gpu_Value) float32 {
 	/*line format.go:28*/ return math.Float32frombits(gpu_Bits32(v_))
-//line kernels_tandem.go:9597
+//line kernels_tandem.go:9522
 }
 
 func gpu_joined(a_ int64, b_ int64) gpu_int128 {
@@ -9605,7 +9530,7 @@ func gpu_joined(a_ int64, b_ int64) gpu_int128 {
 	/*line block.go:236*/ carry_ := t4_
 	t5_ := gpu_int128{hi_: (uint64((a_ >> (18))) + uint64((b_ >> (63)))) + carry_, lo_: lo_}
 	/*line block.go:237*/ return t5_
-//line kernels_tandem.go:9609
+//line kernels_tandem.go:9534
 }
 
 func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -9643,7 +9568,7 @@ func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		v_.Rest_ = w_[at_.At_+(i_*at_.Step_)] != int64(0)
 	}
 	return v_
-//line kernels_tandem.go:9647
+//line kernels_tandem.go:9572
 }
 
 func gpu_extractLanes_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, e_ gpu_extraction, i_ int64, j_ int64, di_ int64, dj_ int64) gpu_extraction {
@@ -9670,7 +9595,7 @@ func gpu_extractLanes_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, e_ gpu_extrac
 		/*line along.go:222*/ j_ = t12_
 	}
 	/*line along.go:226*/ return e_
-//line kernels_tandem.go:9674
+//line kernels_tandem.go:9599
 }
 
 func gpu_elementsAt__(p_ gpu_plain, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
@@ -9680,7 +9605,7 @@ func gpu_elementsAt__(p_ gpu_plain, b_ gpu_block_, i_ int64, j_ int64) (float64,
 	/*line along.go:171*/ x_ = t_
 	/*line along.go:171*/ y_ = float64(0)
 	/*line along.go:175*/ return x_, y_
-//line kernels_tandem.go:9684
+//line kernels_tandem.go:9609
 }
 
 func gpu_with___________(f_ gpu_double, p_ gpu_plain, e_ gpu_extraction, x_ float64, y_ float64, shift_ float64, mask_ int64, alone_ bool) gpu_extraction {
@@ -9696,24 +9621,24 @@ func gpu_with___________(f_ gpu_double, p_ gpu_plain, e_ gpu_extraction, x_ floa
 	}
 	e_.a_ = z_
 	/*line block.go:179*/ return e_
-//line kernels_tandem.go:9700
+//line kernels_tandem.go:9625
 }
 
 func gpu_windowOf_(f_ gpu_double, p_ gpu_plain, e_ gpu_extraction) gpu_window {
 	/*line block.go:187*/ return e_.w_
-//line kernels_tandem.go:9705
+//line kernels_tandem.go:9630
 }
 
 func gpu_fitting_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, x_ float64, y_ float64, top_ int64) bool {
 //line along.go:232
 	return (top_ != int64(0)) && gpu_fits_(f_, p_, gpu_windowOf_(f_, p_, gpu_with___________(f_, p_, gpu_extract(int64(1026)), x_, y_, b_.shift_, b_.mask_, false)), top_, false)
-//line kernels_tandem.go:9711
+//line kernels_tandem.go:9636
 }
 
 func gpu_addTerm_____(f_ gpu_double, p_ gpu_plain, words_ []int64, x_ float64, y_ float64, shift_ float64, mask_ int64) {
 	/*line format.go:73*/ u_, v_ := gpu_factors__(p_, x_, y_, shift_, mask_)
 	/*line format.go:77*/ gpu_addNumber___(f_, words_, float64(u_*v_))
-//line kernels_tandem.go:9717
+//line kernels_tandem.go:9642
 }
 
 func gpu_notNumber_(f_ gpu_double, special_ int64) float64 {
@@ -9727,12 +9652,12 @@ func gpu_notNumber_(f_ gpu_double, special_ int64) float64 {
 		}
 	}
 	/*line format.go:135*/ return inf_ - inf_
-//line kernels_tandem.go:9731
+//line kernels_tandem.go:9656
 }
 
 func gpu_round_(t_ gpu_double, v_ gpu_Value) float64 {
 	/*line format.go:33*/ return math.Float64frombits(gpu_Bits64(v_))
-//line kernels_tandem.go:9736
+//line kernels_tandem.go:9661
 }
 
 func gpu_factors_(p_ gpu_product, x_ float32, y_ float32, shift_ float32, mask_ int64) (float64, float64) {
@@ -9741,7 +9666,7 @@ func gpu_factors_(p_ gpu_product, x_ float32, y_ float32, shift_ float32, mask_ 
 	/*line format.go:63*/ var v_ float64
 	_ = v_
 	return float64((x_ - shift_)), float64((y_ - shift_))
-//line kernels_tandem.go:9745
+//line kernels_tandem.go:9670
 }
 
 func gpu_extractLanes__(f_ gpu_single, p_ gpu_product, b_ gpu_block, e_ gpu_extraction, i_ int64, j_ int64, di_ int64, dj_ int64) gpu_extraction {
@@ -9768,7 +9693,7 @@ func gpu_extractLanes__(f_ gpu_single, p_ gpu_product, b_ gpu_block, e_ gpu_extr
 		/*line along.go:222*/ j_ = t12_
 	}
 	/*line along.go:226*/ return e_
-//line kernels_tandem.go:9772
+//line kernels_tandem.go:9697
 }
 
 func gpu_with____________(f_ gpu_single, p_ gpu_product, e_ gpu_extraction, x_ float32, y_ float32, shift_ float32, mask_ int64, alone_ bool) gpu_extraction {
@@ -9785,24 +9710,24 @@ func gpu_with____________(f_ gpu_single, p_ gpu_product, e_ gpu_extraction, x_ f
 	}
 	e_.a_ = z_
 	/*line block.go:179*/ return e_
-//line kernels_tandem.go:9789
+//line kernels_tandem.go:9714
 }
 
 func gpu_windowOf__(f_ gpu_single, p_ gpu_product, e_ gpu_extraction) gpu_window {
 	/*line block.go:187*/ return e_.w_
-//line kernels_tandem.go:9794
+//line kernels_tandem.go:9719
 }
 
 func gpu_fitting__(f_ gpu_single, p_ gpu_product, b_ gpu_block, x_ float32, y_ float32, top_ int64) bool {
 //line along.go:232
 	return (top_ != int64(0)) && gpu_fits__(f_, p_, gpu_windowOf__(f_, p_, gpu_with____________(f_, p_, gpu_extract(int64(1026)), x_, y_, b_.shift_, b_.mask_, false)), top_, false)
-//line kernels_tandem.go:9800
+//line kernels_tandem.go:9725
 }
 
 func gpu_addTerm______(f_ gpu_single, p_ gpu_product, words_ []int64, x_ float32, y_ float32, shift_ float32, mask_ int64) {
 	/*line format.go:73*/ u_, v_ := gpu_factors_(p_, x_, y_, shift_, mask_)
 	/*line format.go:77*/ gpu_addNumber__(f_, words_, float64(u_*v_))
-//line kernels_tandem.go:9806
+//line kernels_tandem.go:9731
 }
 
 func gpu_extractLanes___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, e_ gpu_extraction, i_ int64, j_ int64, di_ int64, dj_ int64) gpu_extraction {
@@ -9829,7 +9754,7 @@ func gpu_extractLanes___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, e_ gpu_ex
 		/*line along.go:222*/ j_ = t12_
 	}
 	/*line along.go:226*/ return e_
-//line kernels_tandem.go:9833
+//line kernels_tandem.go:9758
 }
 
 func gpu_elementsAt___(p_ gpu_product, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
@@ -9840,7 +9765,7 @@ func gpu_elementsAt___(p_ gpu_product, b_ gpu_block_, i_ int64, j_ int64) (float
 	/*line along.go:171*/ y_ = float64(0)
 	/*line along.go:173*/ y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
 	/*line along.go:175*/ return x_, y_
-//line kernels_tandem.go:9844
+//line kernels_tandem.go:9769
 }
 
 func gpu_with_____________(f_ gpu_double, p_ gpu_product, e_ gpu_extraction, x_ float64, y_ float64, shift_ float64, mask_ int64, alone_ bool) gpu_extraction {
@@ -9861,29 +9786,29 @@ func gpu_with_____________(f_ gpu_double, p_ gpu_product, e_ gpu_extraction, x_ 
 	e_.d_ = e_.d_ + (t3_ - (z_ - e_.c_))
 	e_.c_ = z_
 	/*line block.go:179*/ return e_
-//line kernels_tandem.go:9865
+//line kernels_tandem.go:9790
 }
 
 func gpu_windowOf___(f_ gpu_double, p_ gpu_product, e_ gpu_extraction) gpu_window {
 	/*line block.go:187*/ return e_.w_
-//line kernels_tandem.go:9870
+//line kernels_tandem.go:9795
 }
 
 func gpu_fitting___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, x_ float64, y_ float64, top_ int64) bool {
 //line along.go:232
 	return (top_ != int64(0)) && gpu_fits___(f_, p_, gpu_windowOf___(f_, p_, gpu_with_____________(f_, p_, gpu_extract(int64(1026)), x_, y_, b_.shift_, b_.mask_, false)), top_, false)
-//line kernels_tandem.go:9876
+//line kernels_tandem.go:9801
 }
 
 func gpu_addTerm_______(f_ gpu_double, p_ gpu_product, words_ []int64, x_ float64, y_ float64, shift_ float64, mask_ int64) {
 	/*line format.go:73*/ u_, v_ := gpu_factors___(p_, x_, y_, shift_, mask_)
 	/*line format.go:75*/ gpu_addProduct_(f_, words_, u_, v_)
-//line kernels_tandem.go:9882
+//line kernels_tandem.go:9807
 }
 
 func gpu_addInt_(words_ []int64, at_ int64, v_ int64) {
 	/*line block.go:223*/ gpu_Add_(words_, at_, uint64(max(v_, -v_)), v_ < int64(0))
-//line kernels_tandem.go:9887
+//line kernels_tandem.go:9812
 }
 
 func gpu_addNumber(f_ gpu_single, words_ []int64, x_ float64) {
@@ -9893,7 +9818,7 @@ func gpu_addNumber(f_ gpu_single, words_ []int64, x_ float64) {
 	} else {
 		words_[24] = words_[24] | gpu_Special(x_)
 	}
-//line kernels_tandem.go:9897
+//line kernels_tandem.go:9822
 }
 
 func gpu_Top_(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -9931,7 +9856,7 @@ func gpu_Top_(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		v_.Rest_ = w_[at_.At_+(i_*at_.Step_)] != int64(0)
 	}
 	return v_
-//line kernels_tandem.go:9935
+//line kernels_tandem.go:9860
 }
 
 func gpu_plus_____(f_ gpu_double, p_ gpu_plain, g_ gpu_guess, x_ float64, y_ float64, shift_ float64, mask_ int64, quick_ bool) gpu_guess {
@@ -9948,7 +9873,7 @@ func gpu_plus_____(f_ gpu_double, p_ gpu_plain, g_ gpu_guess, x_ float64, y_ flo
 	/*line guess.go:46*/ err_ = t9_
 	g_.off_ = g_.off_ + math.Abs(err_)
 	/*line guess.go:55*/ return g_
-//line kernels_tandem.go:9952
+//line kernels_tandem.go:9877
 }
 
 func gpu_over_(f_ gpu_double, g_ gpu_guess, d_ float64) gpu_guess {
@@ -9961,16 +9886,7 @@ func gpu_over_(f_ gpu_double, g_ gpu_guess, d_ float64) gpu_guess {
 	}
 	t4_ := gpu_guess{sum_: q2_, rest_: lo_, off_: off_}
 	/*line guess.go:72*/ return t4_
-//line kernels_tandem.go:9965
-}
-
-func gpu_root_(f_ gpu_double, g_ gpu_guess) gpu_guess {
-	/*line guess.go:77*/ q_ := math.Sqrt(g_.sum_)
-	left_ := math.FMA(-q_, q_, g_.sum_) + g_.rest_
-	/*line guess.go:82*/ lo_ := left_ / float64(float64(2)*q_)
-	t2_ := gpu_guess{sum_: q_, rest_: lo_, off_: (g_.off_ / q_) + float64(math.Abs(lo_)*float64(8.881784197001252e-16))}
-	/*line guess.go:83*/ return t2_
-//line kernels_tandem.go:9974
+//line kernels_tandem.go:9890
 }
 
 func gpu_factors__(p_ gpu_plain, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
@@ -9979,7 +9895,7 @@ func gpu_factors__(p_ gpu_plain, x_ float64, y_ float64, shift_ float64, mask_ i
 	/*line format.go:63*/ var v_ float64
 	_ = v_
 	/*line format.go:67*/ return math.Float64frombits(math.Float64bits(x_) & uint64(mask_)), float64(1)
-//line kernels_tandem.go:9983
+//line kernels_tandem.go:9899
 }
 
 func gpu_addNumber_(f_ gpu_double, words_ []int64, x_ float64) {
@@ -9989,7 +9905,7 @@ func gpu_addNumber_(f_ gpu_double, words_ []int64, x_ float64) {
 	} else {
 		words_[136] = words_[136] | gpu_Special(x_)
 	}
-//line kernels_tandem.go:9993
+//line kernels_tandem.go:9909
 }
 
 func gpu_plus______(f_ gpu_double, p_ gpu_product, g_ gpu_guess, x_ float64, y_ float64, shift_ float64, mask_ int64, quick_ bool) gpu_guess {
@@ -10014,7 +9930,7 @@ func gpu_plus______(f_ gpu_double, p_ gpu_product, g_ gpu_guess, x_ float64, y_ 
 		g_.off_ = math.Float64frombits(uint64(9218868437227405312))
 	}
 	/*line guess.go:55*/ return g_
-//line kernels_tandem.go:10018
+//line kernels_tandem.go:9934
 }
 
 func gpu_factors___(p_ gpu_product, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
@@ -10023,7 +9939,7 @@ func gpu_factors___(p_ gpu_product, x_ float64, y_ float64, shift_ float64, mask
 	/*line format.go:63*/ var v_ float64
 	_ = v_
 	return x_ - shift_, y_ - shift_
-//line kernels_tandem.go:10027
+//line kernels_tandem.go:9943
 }
 
 func gpu_addProduct(f_ gpu_double, words_ []int64, x_ float64, y_ float64) {
@@ -10040,7 +9956,7 @@ func gpu_addProduct(f_ gpu_double, words_ []int64, x_ float64, y_ float64) {
 	} else {
 		words_[136] = words_[136] | gpu_Special(float64(x_*y_))
 	}
-//line kernels_tandem.go:10044
+//line kernels_tandem.go:9960
 }
 
 func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
@@ -10051,7 +9967,7 @@ func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
 		m_ = -m_
 	}
 	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
-//line kernels_tandem.go:10055
+//line kernels_tandem.go:9971
 }
 
 func gpu_Split32(b_ uint32) (uint64, int64, bool) {
@@ -10063,7 +9979,7 @@ func gpu_Split32(b_ uint32) (uint64, int64, bool) {
 	_ = finite_
 	/*line ../../../internal/superacc/value.go:202*/ t_, t2_, t3_ := gpu_split(uint64(b_), int64(24), uint64(255))
 	/*line ../../../internal/superacc/value.go:202*/ return t_, t2_, t3_
-//line kernels_tandem.go:10067
+//line kernels_tandem.go:9983
 }
 
 func gpu_newWide(x_ float32, m_ uint64, exp_ int64, finite_ bool, neg_ bool) gpu_wide {
@@ -10072,32 +9988,32 @@ func gpu_newWide(x_ float32, m_ uint64, exp_ int64, finite_ bool, neg_ bool) gpu
 		t_.special_ = gpu_Special_(x_)
 	}
 	return t_
-//line kernels_tandem.go:10076
+//line kernels_tandem.go:9992
 }
 
 func gpu_key32(x_ float32) int32 {
 	/*line fold.go:78*/ b_ := int32(math.Float32bits(x_))
 	return b_ ^ ((b_ >> (31)) & int32(2147483647))
-//line kernels_tandem.go:10082
+//line kernels_tandem.go:9998
 }
 
 func gpu_chosen(s_ gpu_state, order_ int64) int64 {
-	/*line fold.go:286*/ t_ := order_
+	/*line fold.go:285*/ t_ := order_
 	if t_ == int64(-1) {
 		return s_.b_
 	} else {
-		/*line fold.go:289*/ if t_ == int64(1) {
+		/*line fold.go:288*/ if t_ == int64(1) {
 			return max(s_.a_, ^s_.b_)
 		}
 	}
-	/*line fold.go:292*/ return s_.a_
-//line kernels_tandem.go:10095
+	/*line fold.go:291*/ return s_.a_
+//line kernels_tandem.go:10011
 }
 
 func gpu_key64(x_ float64) int64 {
 	/*line fold.go:83*/ b_ := int64(math.Float64bits(x_))
 	return b_ ^ ((b_ >> (63)) & int64(9223372036854775807))
-//line kernels_tandem.go:10101
+//line kernels_tandem.go:10017
 }
 
 func gpu_above(s_ gpu_ends, k_ int32, index_ int32) gpu_ends {
@@ -10105,7 +10021,7 @@ func gpu_above(s_ gpu_ends, k_ int32, index_ int32) gpu_ends {
 	found_ := (((more_ | (-more_)) >> (31)) >> (31)) >> (1)
 	t_ := gpu_ends{a_: s_.a_ ^ more_, b_: s_.b_ ^ ((s_.b_ ^ index_) & found_)}
 	/*line fold.go:133*/ return t_
-//line kernels_tandem.go:10109
+//line kernels_tandem.go:10025
 }
 
 func gpu_above_(s_ gpu_ends_, k_ int64, index_ int64) gpu_ends_ {
@@ -10113,7 +10029,7 @@ func gpu_above_(s_ gpu_ends_, k_ int64, index_ int64) gpu_ends_ {
 	found_ := (((more_ | (-more_)) >> (31)) >> (31)) >> (1)
 	t_ := gpu_ends_{a_: s_.a_ ^ more_, b_: s_.b_ ^ ((s_.b_ ^ index_) & found_)}
 	/*line fold.go:133*/ return t_
-//line kernels_tandem.go:10117
+//line kernels_tandem.go:10033
 }
 
 func gpu_added(s_ gpu_int128, t_ gpu_int128) gpu_int128 {
@@ -10125,7 +10041,7 @@ func gpu_added(s_ gpu_int128, t_ gpu_int128) gpu_int128 {
 	/*line int128.go:13*/ carry_ := t5_
 	t6_ := gpu_int128{hi_: (s_.hi_ + t_.hi_) + carry_, lo_: lo_}
 	/*line int128.go:14*/ return t6_
-//line kernels_tandem.go:10129
+//line kernels_tandem.go:10045
 }
 
 func gpu_NewValue(hi_ uint64, lo_ uint64, exp_ int64, neg_ bool) gpu_Value {
@@ -10135,7 +10051,7 @@ func gpu_NewValue(hi_ uint64, lo_ uint64, exp_ int64, neg_ bool) gpu_Value {
 	}
 	t2_ := gpu_Value{Neg_: neg_}
 	/*line ../../../internal/superacc/value.go:19*/ return gpu_become(t2_, hi_, lo_, exp_, false)
-//line kernels_tandem.go:10139
+//line kernels_tandem.go:10055
 }
 
 func gpu_Add(w_ []int64, p_ int64, m_ uint64, neg_ bool) {
@@ -10149,7 +10065,7 @@ func gpu_Add(w_ []int64, p_ int64, m_ uint64, neg_ bool) {
 	w_[k_] = w_[k_] + ((int64(((m_ << (s_)) & uint64(4294967295))) ^ sign_) - sign_)
 	w_[k_+int64(1)] = w_[k_+int64(1)] + ((int64((top_ & uint64(4294967295))) ^ sign_) - sign_)
 	w_[k_+int64(2)] = w_[k_+int64(2)] + ((int64((top_ >> (32))) ^ sign_) - sign_)
-//line kernels_tandem.go:10153
+//line kernels_tandem.go:10069
 }
 
 func gpu_Split64(b_ uint64) (uint64, int64, bool) {
@@ -10161,7 +10077,7 @@ func gpu_Split64(b_ uint64) (uint64, int64, bool) {
 	_ = finite_
 	/*line ../../../internal/superacc/value.go:199*/ t_, t2_, t3_ := gpu_split(b_, int64(53), uint64(2047))
 	/*line ../../../internal/superacc/value.go:199*/ return t_, t2_, t3_
-//line kernels_tandem.go:10165
+//line kernels_tandem.go:10081
 }
 
 func gpu_newWide_(x_ float64, m_ uint64, exp_ int64, finite_ bool, neg_ bool) gpu_wide {
@@ -10170,7 +10086,7 @@ func gpu_newWide_(x_ float64, m_ uint64, exp_ int64, finite_ bool, neg_ bool) gp
 		t_.special_ = gpu_Special(x_)
 	}
 	return t_
-//line kernels_tandem.go:10174
+//line kernels_tandem.go:10090
 }
 
 func gpu_asDouble(w_ gpu_window) gpu_window {
@@ -10185,12 +10101,12 @@ func gpu_asDouble(w_ gpu_window) gpu_window {
 	/*line block.go:68*/ lo_ := max((w_.lo_+uint32(1))>>(3), uint32(1048576))
 	t2_ := gpu_window{hi_: ((w_.hi_ >> (3)) + uint32(1)) + uint32(939524096), lo_: (lo_ + uint32(939524096)) - uint32(1)}
 	/*line block.go:69*/ return t2_
-//line kernels_tandem.go:10189
+//line kernels_tandem.go:10105
 }
 
 func gpu_magic(field_ int64) float64 {
 	/*line block.go:139*/ return math.Float64frombits((uint64(field_) << (52)) | uint64(2251799813685248))
-//line kernels_tandem.go:10194
+//line kernels_tandem.go:10110
 }
 
 func gpu_addNumber__(f_ gpu_single, words_ []int64, x_ float64) {
@@ -10200,7 +10116,7 @@ func gpu_addNumber__(f_ gpu_single, words_ []int64, x_ float64) {
 	} else {
 		words_[24] = words_[24] | gpu_Special(x_)
 	}
-//line kernels_tandem.go:10204
+//line kernels_tandem.go:10120
 }
 
 func gpu_overShort(v_ gpu_Value, n_ uint64) gpu_Value {
@@ -10221,7 +10137,7 @@ func gpu_overShort(v_ gpu_Value, n_ uint64) gpu_Value {
 	up_ := uint64(int64(bits.LeadingZeros64(hi_)))
 	t11_ := gpu_Value{Hi_: (hi_ << (up_)) | (lo_ >> (uint64(64) - up_)), Lo_: (lo_ << (up_)) | ((q0_ << (up_)) >> (32)), Exp_: v_.Exp_ - int64(up_), Neg_: v_.Neg_, Rest_: v_.Rest_ || ((rem_ | (q0_ << (uint64(32) + up_))) != uint64(0))}
 	/*line ../../../internal/superacc/value.go:100*/ return t11_
-//line kernels_tandem.go:10225
+//line kernels_tandem.go:10141
 }
 
 func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gpu_Value {
@@ -10235,17 +10151,17 @@ func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gp
 	z_ := int64(bits.LeadingZeros64(hi_))
 	t3_ := gpu_Value{Hi_: (hi_ << (uint64(z_))) | (lo_ >> (uint64((int64(64) - z_)))), Lo_: lo_ << (uint64(z_)), Exp_: exp_ - z_, Neg_: v_.Neg_, Rest_: v_.Rest_ || rest_}
 	/*line ../../../internal/superacc/value.go:162*/ return t3_
-//line kernels_tandem.go:10239
+//line kernels_tandem.go:10155
 }
 
 func gpu_inf(t_ gpu_single) float32 {
 	/*line format.go:29*/ return math.Float32frombits(uint32(2139095040))
-//line kernels_tandem.go:10244
+//line kernels_tandem.go:10160
 }
 
 func gpu_Bits32(v_ gpu_Value) uint32 {
 	/*line ../../../internal/superacc/value.go:169*/ return uint32(gpu_round__(v_, int64(24), uint64(255)))
-//line kernels_tandem.go:10249
+//line kernels_tandem.go:10165
 }
 
 func gpu_digit(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
@@ -10253,13 +10169,13 @@ func gpu_digit(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
 		return uint64(0)
 	}
 	return uint64(w_[at_.At_+(k_*at_.Step_)])
-//line kernels_tandem.go:10257
+//line kernels_tandem.go:10173
 }
 
 func gpu_upper(f_ gpu_double, p_ gpu_plain, t_ float64, u_ float64, v_ float64) uint32 {
 	/*line block.go:47*/ m_ := math.Float64bits(t_) &^ uint64(9223372036854775808)
 	/*line block.go:56*/ return uint32((((m_ + uint64(4294967296)) - uint64(1)) >> (32)))
-//line kernels_tandem.go:10263
+//line kernels_tandem.go:10179
 }
 
 func gpu_addNumber___(f_ gpu_double, words_ []int64, x_ float64) {
@@ -10269,23 +10185,23 @@ func gpu_addNumber___(f_ gpu_double, words_ []int64, x_ float64) {
 	} else {
 		words_[136] = words_[136] | gpu_Special(x_)
 	}
-//line kernels_tandem.go:10273
+//line kernels_tandem.go:10189
 }
 
 func gpu_inf_(t_ gpu_double) float64 {
 	/*line format.go:34*/ return math.Float64frombits(uint64(9218868437227405312))
-//line kernels_tandem.go:10278
+//line kernels_tandem.go:10194
 }
 
 func gpu_Bits64(v_ gpu_Value) uint64 {
 	/*line ../../../internal/superacc/value.go:166*/ return gpu_round__(v_, int64(53), uint64(2047))
-//line kernels_tandem.go:10283
+//line kernels_tandem.go:10199
 }
 
 func gpu_upper_(f_ gpu_single, p_ gpu_product, t_ float64, u_ float64, v_ float64) uint32 {
 	/*line block.go:47*/ m_ := math.Float64bits(t_) &^ uint64(9223372036854775808)
 	/*line block.go:49*/ return uint32((m_ >> (32)))
-//line kernels_tandem.go:10289
+//line kernels_tandem.go:10205
 }
 
 func gpu_upper__(f_ gpu_double, p_ gpu_product, t_ float64, u_ float64, v_ float64) uint32 {
@@ -10294,7 +10210,7 @@ func gpu_upper__(f_ gpu_double, p_ gpu_product, t_ float64, u_ float64, v_ float
 		m_ = uint64(1)
 	}
 	/*line block.go:56*/ return uint32((((m_ + uint64(4294967296)) - uint64(1)) >> (32)))
-//line kernels_tandem.go:10298
+//line kernels_tandem.go:10214
 }
 
 func gpu_addProduct_(f_ gpu_double, words_ []int64, x_ float64, y_ float64) {
@@ -10311,7 +10227,7 @@ func gpu_addProduct_(f_ gpu_double, words_ []int64, x_ float64, y_ float64) {
 	} else {
 		words_[136] = words_[136] | gpu_Special(float64(x_*y_))
 	}
-//line kernels_tandem.go:10315
+//line kernels_tandem.go:10231
 }
 
 func gpu_Add_(w_ []int64, p_ int64, m_ uint64, neg_ bool) {
@@ -10325,7 +10241,7 @@ func gpu_Add_(w_ []int64, p_ int64, m_ uint64, neg_ bool) {
 	w_[k_] = w_[k_] + ((int64(((m_ << (s_)) & uint64(4294967295))) ^ sign_) - sign_)
 	w_[k_+int64(1)] = w_[k_+int64(1)] + ((int64((top_ & uint64(4294967295))) ^ sign_) - sign_)
 	w_[k_+int64(2)] = w_[k_+int64(2)] + ((int64((top_ >> (32))) ^ sign_) - sign_)
-//line kernels_tandem.go:10329
+//line kernels_tandem.go:10245
 }
 
 func gpu_Special(x_ float64) int64 {
@@ -10337,7 +10253,7 @@ func gpu_Special(x_ float64) int64 {
 		}
 	}
 	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:10341
+//line kernels_tandem.go:10257
 }
 
 func gpu_digit_(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
@@ -10345,7 +10261,7 @@ func gpu_digit_(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
 		return uint64(0)
 	}
 	return uint64(w_[at_.At_+(k_*at_.Step_)])
-//line kernels_tandem.go:10349
+//line kernels_tandem.go:10265
 }
 
 func gpu_split(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool) {
@@ -10362,7 +10278,7 @@ func gpu_split(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool) {
 	/*line ../../../internal/superacc/value.go:206*/ field_ := t2_
 	normal_ := min(field_, uint64(1))
 	return m_ | (normal_ << (uint64((precision_ - int64(1))))), gpu_lowest(precision_, inf_) + int64((field_ - normal_)), field_ != inf_
-//line kernels_tandem.go:10366
+//line kernels_tandem.go:10282
 }
 
 func gpu_Special_(x_ float32) int64 {
@@ -10374,7 +10290,7 @@ func gpu_Special_(x_ float32) int64 {
 		}
 	}
 	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:10378
+//line kernels_tandem.go:10294
 }
 
 func gpu_divide(r_ gpu_reciprocal, u1_ uint64, u0_ uint64) (uint64, uint64) {
@@ -10392,7 +10308,7 @@ func gpu_divide(r_ gpu_reciprocal, u1_ uint64, u0_ uint64) (uint64, uint64) {
 		rem_ = rem_ - r_.d_
 	}
 	return quotient_ & uint64(4294967295), rem_
-//line kernels_tandem.go:10396
+//line kernels_tandem.go:10312
 }
 
 func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
@@ -10416,10 +10332,10 @@ func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
 		keep_ = keep_ | ((inf_ + uint64(1)) << (uint64((precision_ - int64(1)))))
 	}
 	return keep_
-//line kernels_tandem.go:10420
+//line kernels_tandem.go:10336
 }
 
 func gpu_lowest(precision_ int64, inf_ uint64) int64 {
 	/*line ../../../internal/superacc/value.go:196*/ return (int64(2) - precision_) - int64((inf_ >> (1)))
-//line kernels_tandem.go:10425
+//line kernels_tandem.go:10341
 }

@@ -87,7 +87,7 @@ func enqueue[S float32 | float64, F formats, P kinds](j Sum[S], f F, p P) error 
 	}
 	j = j.completed()
 	l := shapeOf(s.Info(), j.X, rows, cols)
-	if rows*cols == 1 && j.X == j.Y && isNarrow(s.Info(), j.X) {
+	if rows*cols == 1 && j.X == j.Y && IsNarrow(j.X) {
 		l = columnShape(s.Info(), j.X)
 	}
 	switch {
@@ -377,11 +377,15 @@ func columnShape[T any](info backend.Info, x *linalg.Array[T]) shape {
 	return l
 }
 
-// isNarrow tells whether x is some columns of a wider array on the cpu device: down them there is
-// less to do than along its rows.
-func isNarrow[T any](info backend.Info, x *linalg.Array[T]) bool {
-	xr, xc := x.Dims()
-	return info.Host && xc <= 8 && xr >= 64
+// FewColumns are too few for a row to be a group's work.
+const FewColumns = 8
+
+// IsNarrow tells whether x is a few columns of a wider array on the cpu device, which has less to
+// do down them, or in a packed copy, than along its rows.
+func IsNarrow[T any](x *linalg.Array[T]) bool {
+	rows, cols := x.Dims()
+	const leastRows = 64
+	return cols <= FewColumns && rows >= leastRows && cols > 0 && x.Stride() != cols && x.Session().Info().Host
 }
 
 // eachGrid is the grid of Each.
