@@ -6,7 +6,7 @@ import (
 )
 
 // RotationColumns is the columns of a matrix that [Rotate] takes.
-var rotate, RotationColumns = rotation()
+const RotationColumns = 16
 
 // Rotate rotates rows of RotationColumns elements, which lie one after the other: for k = 0, 1, ...
 // with s = st[2k] and t = st[2k+1], row k, x, becomes fma(s, fma(-t, x, y), x), and row k+1, y,
@@ -23,11 +23,11 @@ func Rotate(up bool, st, rows []float64) {
 	if up {
 		first, step = RotationColumns*n, -step
 	}
-	if rotate == nil {
+	if !hasVectors {
 		rotateGo(st, rows, first, step)
 		return
 	}
-	rotate(n, unsafe.Pointer(&st[0]), unsafe.Pointer(&rows[first]), step)
+	rotateNative(n, unsafe.Pointer(&st[0]), unsafe.Pointer(&rows[first]), step)
 }
 
 func rotateGo(st, rows []float64, first, step int) {

@@ -8,9 +8,6 @@ import "unsafe"
 var hasVectors = hasAVX2
 
 //go:noescape
-func rotateNativeAVX512(n int, st, row unsafe.Pointer, step int)
-
-//go:noescape
 func transposeNativeHalf(src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, tiles int)
 
 //go:noescape
@@ -28,15 +25,4 @@ func nativeTransposes() []*transposeSet {
 		four: []squareTile{{8, transpose4Native}, {4, transposeNativeHalf}}, eight: []squareTile{{4, transpose8Native}},
 		streamFour: lines4Native, streamEight: lines8Native,
 	}}
-}
-
-// rotation is how rotations run here, and of how many columns.
-func rotation() (run func(n int, st, row unsafe.Pointer, step int), columns int) {
-	switch {
-	case hasAVX512:
-		return rotateNativeAVX512, 32
-	case hasAVX2:
-		return rotateNative, 16
-	}
-	return nil, 16
 }

@@ -2,8 +2,6 @@
 
 package host
 
-import "unsafe"
-
 // hasVectors is true: all processors have what vectors_neon_arm64.s needs.
 var hasVectors = true
 
@@ -13,9 +11,4 @@ func nativeTransposes() []*transposeSet {
 		four:  []squareTile{{16, lines4Native}, {4, transpose4Native}},
 		eight: []squareTile{{8, lines8Native}, {2, transpose8Native}},
 	}}
-}
-
-// rotation is how rotations run here, and of how many columns.
-func rotation() (run func(n int, st, row unsafe.Pointer, step int), columns int) {
-	return rotateNative, 16
 }

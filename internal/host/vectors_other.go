@@ -48,12 +48,11 @@ func complexRowNative(int, int, unsafe.Pointer, int, unsafe.Pointer, unsafe.Poin
 func complexDivideNative(int, unsafe.Pointer, unsafe.Pointer, bool, bool) { panic(noVectors) }
 func dotNative(int, unsafe.Pointer, unsafe.Pointer, bool) float64         { panic(noVectors) }
 func asumNative(int, unsafe.Pointer, bool) float64                        { panic(noVectors) }
+func rotateNative(int, unsafe.Pointer, unsafe.Pointer, int)               { panic(noVectors) }
 func choleskyNative(int, unsafe.Pointer, int, int, bool) int              { panic(noVectors) }
 
 func nativeTransposes() []*transposeSet { return nil }
 
 func nativeTriangles[T Float]() []*triangleSet[T] { return nil }
-
-func rotation() (run func(n int, st, row unsafe.Pointer, step int), columns int) { return nil, 16 }
 
 func quadsDownNative(unsafe.Pointer, unsafe.Pointer, int, int, bool) { panic(noVectors) }

@@ -20,11 +20,7 @@ func ql(d, e, zt, x []float64) error {
 	n := len(d)
 	q := implicit{d: d, e: e}
 	if zt != nil {
-		q.z, q.st = tiles{rows: n, cols: n, data: x[2*n : qlMemory(n)]}, x[:2*n]
-		clear(q.z.data)
-		for i := range n {
-			q.z.tile(i / tileColumns)[i*tileColumns+i%tileColumns] = 1
-		}
+		q.z, q.st = unitTiles(n, x[2*n:]), x[:2*n]
 	}
 	for first, last := 0, 0; first < n; first = last + 1 {
 		for last = first; last < n-1 && !isSplit(math.Abs(e[last]), math.Abs(d[last]), math.Abs(d[last+1])); {
@@ -53,9 +49,7 @@ func ql(d, e, zt, x []float64) error {
 		}
 	}
 	for i, o := range order[:n] {
-		for j := 0; j < n; j += tileColumns {
-			copy(zt[i*n+j:][:min(tileColumns, n-j)], q.z.tile(j / tileColumns)[o*tileColumns:])
-		}
+		q.z.row(o, zt[i*n:][:n])
 	}
 	return nil
 }
@@ -64,7 +58,7 @@ func ql(d, e, zt, x []float64) error {
 func leafMemory(n int) int { return n*n + qlMemory(n) }
 
 // qlMemory is the elements of working memory for n rows.
-func qlMemory(n int) int { return (2 + (n+tileColumns-1)/tileColumns*tileColumns) * n }
+func qlMemory(n int) int { return 2*n + tileMemory(n) }
 
 // isSplit tells whether v, between x and y on the diagonal, is next to nothing.
 func isSplit(v, x, y float64) bool {
@@ -127,13 +121,6 @@ func (q *implicit) block(l, end int) bool {
 	}
 }
 
-// rotate rotates the vectors of rows lo, lo+1 and on.
-func (q *implicit) rotate(up bool, lo int, st []float64) {
-	for i := range q.z.count() { // as tiles.rotate does, for which memory on the stack would escape
-		host.Rotate(up, st, q.z.tile(i)[lo*tileColumns:])
-	}
-}
-
 // two makes rows k and k+1 diagonal, as LAPACK's dlaev2 does it.
 func (q *implicit) two(k int) {
 	a, b, c := q.d[k], q.e[k], q.d[k+1]
@@ -173,21 +160,7 @@ func (q *implicit) two(k int) {
 	if (sum < 0) == (diff < 0) {
 		cs, sn = -sn, cs
 	}
-	st := turn(q.st[:0], cs, sn)
-	for ; len(st) > 0; st = st[2:] {
-		q.rotate(false, k, st[:2])
-	}
-}
-
-// turn appends a rotation, as host.Rotate takes it, and one by more than a right angle in two
-// halves.
-func turn(st []float64, c, s float64) []float64 {
-	if c < 0 {
-		half := math.Copysign(math.Sqrt((1-c)/2), s)
-		c, s = s/(2*half), half
-		st = append(st, s, s/(1+c))
-	}
-	return append(st, s, s/(1+c))
+	q.z.turn(k, cs, sn)
 }
 
 // sweep is one step for rows l to m, which hang together.
@@ -225,5 +198,5 @@ func (q *implicit) sweep(l, m, step, lag int) {
 	}
 	d[l] -= p
 	e[l-lag] = g
-	q.rotate(step > 0, min(l, m), st)
+	q.z.rotate(step > 0, min(l, m), st)
 }

@@ -5,22 +5,71 @@ import "math"
 // secularSteps bounds the steps to a root: half of them would do for halving alone.
 const secularSteps = 120
 
-// A secularEquation is f(x) = 1 + rho*sum z[i]²/(d[i]-x), with ascending d, which has a root behind
-// each d[i]. What is left of root j and what is right of it are summed apart, by ascending i. The
-// root is sought as the distance from pole o.
-type secularEquation struct {
-	j, o int
-	d, z []float64
-	rho  float64
+// poles are ascending d, or with squares their squares, and z, which make f(x) = 1 + rho*sum
+// z[i]²/(pole[i]-x). It has a root behind each pole.
+type poles struct {
+	d, z    []float64
+	rho     float64
+	squares bool
 }
 
-// at is both sums and their slopes at d[o]+x.
+// gap is pole i less pole o.
+func (p *poles) gap(i, o int) float64 {
+	if p.squares {
+		return float64((p.d[i] - p.d[o]) * (p.d[i] + p.d[o]))
+	}
+	return p.d[i] - p.d[o]
+}
+
+// root finds root j, and the differences of the poles and it; with squares it is the root's root.
+// It is NaN where the iteration does not end.
+func (p *poles) root(j int, delta []float64) float64 {
+	e := secularEquation{poles: p, j: j, gaps: delta}
+	x := e.root()
+	for i, gap := range delta {
+		delta[i] = gap - x
+	}
+	if o := p.d[e.o]; p.squares {
+		return math.Sqrt(math.FMA(o, o, x))
+	} else {
+		return o + x
+	}
+}
+
+// anew is element i of the z of which the roots that were found are exact (Gu and Eisenstat).
+func (p *poles) anew(i int, delta []float64) float64 {
+	k := len(p.d)
+	product := -delta[i*k+i]
+	for j := range k {
+		if j != i {
+			product *= delta[j*k+i] / p.gap(i, j)
+		}
+	}
+	return math.Copysign(math.Sqrt(math.Abs(product)), p.z[i])
+}
+
+// A secularEquation is poles, and root j of f, which is sought as the distance from pole o. What is
+// left of the root and what is right of it are summed apart, by ascending i.
+type secularEquation struct {
+	*poles
+	j, o int
+	gaps []float64 // of the poles from pole o
+}
+
+// from makes o the pole that the root is sought from.
+func (e *secularEquation) from(o int) {
+	e.o = o
+	for i := range e.gaps {
+		e.gaps[i] = e.gap(i, o)
+	}
+}
+
+// at is both sums and their slopes at x behind pole o.
 func (e *secularEquation) at(x float64) (psi, dpsi, phi, dphi float64) {
-	pole := e.d[e.o]
 	sum := func(lo, hi int) (f, df float64) {
 		z := e.z[lo:hi]
-		for i, d := range e.d[lo:hi] {
-			t := z[i] / ((d - pole) - x)
+		for i, gap := range e.gaps[lo:hi] {
+			t := z[i] / (gap - x)
 			f, df = math.FMA(z[i], t, f), math.FMA(t, t, df)
 		}
 		return float64(e.rho * f), float64(e.rho * df)
@@ -30,21 +79,11 @@ func (e *secularEquation) at(x float64) (psi, dpsi, phi, dphi float64) {
 	return psi, dpsi, phi, dphi
 }
 
-// secular finds root j, and the differences d[i] less the root: by rational steps, with the poles
-// beside it and a constant, inside a bracket that is halved where a step leaves it. It is NaN where
-// that does not end.
-func secular(j int, d, z []float64, rho float64, delta []float64) float64 {
-	e := secularEquation{j: j, o: j, d: d, z: z, rho: rho}
-	x := e.root()
-	for i, v := range d {
-		delta[i] = (v - d[e.o]) - x
-	}
-	return d[e.o] + x
-}
-
-// root is the root's distance from the pole that it chooses: the nearer one.
+// root is the root's distance from the pole that it chooses, the nearer one: by rational steps,
+// with the poles beside it and a constant, inside a bracket that is halved where a step leaves it.
 func (e *secularEquation) root() float64 {
 	k, last := len(e.d), e.j == len(e.d)-1
+	e.from(e.j)
 	if k == 1 {
 		return float64(e.rho * e.z[0] * e.z[0])
 	}
@@ -56,14 +95,15 @@ func (e *secularEquation) root() float64 {
 		}
 		width = float64(e.rho * sum * (1 + 8*ulp))
 	} else {
-		width = e.d[e.j+1] - e.d[e.j]
+		width = e.gaps[e.j+1]
 	}
 	lo, hi, left, right := 0.0, width/2, 0.0, width // the bracket, and the poles beside the root
 	if psi, _, phi, _ := e.at(width / 2); 1+psi+phi <= 0 {
 		if last {
 			lo, hi = width/2, width
 		} else {
-			e.o, lo, hi, left, right = e.j+1, -width/2, 0, -width, 0
+			e.from(e.j + 1)
+			lo, hi, left, right = -width/2, 0, -width, 0
 		}
 	}
 	x := lo + (hi-lo)/2

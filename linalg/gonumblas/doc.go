@@ -70,7 +70,7 @@
 //     gonum leaves C as it is.
 //   - A NaN is a pivot of LU before all numbers.
 //   - EigenSym and SVD of NaN or infinities fail. Of nearly equal values vectors are others. Signs
-//     of vectors are gonum's, but for EigenSym of more than 32 rows, and one in some hundred.
+//     of vectors are gonum's, but for those of more than 32 values, and one in some hundred.
 //   - Restore gives lapack64 gonum's own implementation: it does not tell what it had before.
 //   - iamax takes a NaN for the largest; gonum passes it by.
 //   - With few elements the call counts: up to 16 rows it may take twice gonum's time, or a tenth

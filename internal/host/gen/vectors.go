@@ -18,17 +18,15 @@ var vectorsC string
 // A variant is how vectors.c is compiled: for a level of nativegen, whose registers are of so many
 // bytes. The names of functions in Go end with suffix.
 type variant struct {
-	suffix, level   string
-	register        int
-	rotationColumns int // four registers: fewer would wait for each other
+	suffix, level string
+	register      int
 }
 
 var (
-	avx2   = variant{"", "avx2", 32, 16}
-	half   = variant{"Half", "avx2", 16, 0} // half a register of AVX2
-	avx512 = variant{"AVX512", "avx512", 64, 32}
-	amx    = variant{"AMX", "avx512", 64, 0}
-	neon   = variant{"", "neon", 16, 16}
+	avx2 = variant{"", "avx2", 32}
+	half = variant{"Half", "avx2", 16} // half a register of AVX2
+	amx  = variant{"AMX", "avx512", 64}
+	neon = variant{"", "neon", 16}
 )
 
 // A vectorFunction is one of vectors.c, as Go calls it: with arguments of size bytes, which first
@@ -48,7 +46,7 @@ const (
 	float32s, double = "f32", "f64"
 )
 
-// Registers of AVX-512 would wait for the memory as well, but those of rotate.
+// Registers of AVX-512 would wait for the memory as well.
 var everywhere = []variant{avx2, neon}
 
 var vectorFunctions = []vectorFunction{
@@ -66,7 +64,7 @@ var vectorFunctions = []vectorFunction{
 	{"cholesky", "n", 33, true, both, everywhere},
 	{"multiply", "n", 66, false, both, everywhere},
 	{"solve", "n", 66, false, both, everywhere},
-	{"rotate", "n", 32, false, double, []variant{avx2, avx512, neon}},
+	{"rotate", "n", 32, false, double, everywhere},
 	{"transpose", "src", 40, false, each, everywhere},
 	{"transpose", "src", 40, false, float32s, []variant{half}},
 	{"lines", "src", 40, false, each, everywhere},
@@ -168,7 +166,6 @@ func (w *vectorWriter) code(f vectorFunction, v variant, t string) (stack int, e
 	size := map[string]int{"f32": 4, "f64": 8}[t]
 	c, err := nativegen.Function(w.Level, "vectors", vectorsC, f.name,
 		"-DT="+t, fmt.Sprintf("-DSIZE=%d", size), fmt.Sprintf("-DLANES=%d", v.register/size),
-		fmt.Sprintf("-DCOLUMNS=%d", v.rotationColumns),
 		"-fno-vectorize", "-fno-slp-vectorize", "-fno-unroll-loops", "-mno-red-zone")
 	if err != nil {
 		return 0, err

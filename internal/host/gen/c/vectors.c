@@ -7,7 +7,6 @@
  * T        the type, f32 or f64, and
  * SIZE     its bytes
  * LANES    elements of a register
- * COLUMNS  what rotate takes
  *
  * All chains are of fused multiply-adds, in the order that package host states. Each entry is given
  * a pointer to the arguments of the Go function of its name. What is left of whole registers is
@@ -626,7 +625,9 @@ ENTRY cholesky(cholesky_args *args) {
   }
 }
 
-/* rotate is Rotate of rotate.go. The row that the next rotation changes again stays in registers. */
+/* rotate is Rotate of rotate.go. The row that the next rotation changes again stays in registers,
+ * with AVX2 in four of them: fewer would wait for each other. */
+#define COLUMNS 16
 typedef struct { i64 n; const T *st; T *row; i64 step; } rotate_args;
 
 ENTRY rotate(rotate_args *args) {
