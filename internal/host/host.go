@@ -15,7 +15,8 @@
 //	neon	arm64
 //	go	any processor, without assembly; its float32 takes the long way through float64 that [FMA32] describes
 //
-// All else has avx2, neon and go: it waits for the memory. The build tag purego leaves all assembly out.
+// All else has avx2, neon and go: it waits for the memory. The build tag purego leaves all assembly
+// out.
 //
 // The micro-kernels of products are assembly, which gen writes; everything else with vector
 // instructions is one text in C, gen/c/vectors.c, which gen has clang compile for each kind of

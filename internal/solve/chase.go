@@ -63,8 +63,8 @@ func singularLeaf(lower bool, d, e []float64, cols int) (ut, vt rows, err error)
 	return ut, vt, nil
 }
 
-// A chase is an upper bidiagonal matrix and, where anybody wants them, the rows of Uᵀ and Vᵀ that its
-// rotations make of I, and memory for those of a sweep.
+// A chase is an upper bidiagonal matrix and, where anybody wants them, the rows of Uᵀ and Vᵀ that
+// its rotations make of I, and memory for those of a sweep.
 type chase struct {
 	d, e          []float64
 	nothing       float64 // up to which an element of e is 0

@@ -10,8 +10,8 @@ import (
 	"github.com/tandem-gpu/tandem/internal/host"
 )
 
-// bidiagonals gives each of a number of bidiagonal matrices of n rows and n+1 columns, of up to most
-// rows, which divide and conquer may stumble over.
+// bidiagonals gives each of a number of bidiagonal matrices of n rows and n+1 columns, of up to
+// most rows, which divide and conquer may stumble over.
 func bidiagonals(count, most int, each func(what string, d, e []float64)) {
 	rng := rand.New(rand.NewPCG(43, 44))
 	kinds := []struct {

@@ -108,8 +108,8 @@ func (m *merge) share(i, j int) {
 	m.upper[j], m.lower[j] = m.upper[i], m.lower[i]
 }
 
-// solve finds the values of the vectors that take part, and those of the others after them, and takes
-// memory for delta.
+// solve finds the values of the vectors that take part, and those of the others after them, and
+// takes memory for delta.
 func (m *merge) solve() (values []float64, err error) {
 	k := len(m.keep)
 	m.poles = poles{d: make([]float64, k), z: make([]float64, k), rho: m.rho, squares: m.squares}

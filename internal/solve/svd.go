@@ -131,8 +131,8 @@ func svdTall(s Solver[float64], m, n int, a []float64, lda int, sv []float64, v 
 	return s.ApplyQ(false, m, v.Cols, n, a, lda, tau, v.U, v.LdU)
 }
 
-// svd is SVD for m >= n > 0. With wide A is the transpose of a matrix whose SVD is wanted: the lower
-// bidiagonal of that is made an upper one for the values.
+// svd is SVD for m >= n > 0. With wide A is the transpose of a matrix whose SVD is wanted: the
+// lower bidiagonal of that is made an upper one for the values.
 func svd(s Solver[float64], wide bool, m, n int, a []float64, lda int, sv []float64, v SingularVectors) error {
 	memory, x := host.Take[float64](n * (n + 3))
 	defer memory.Give()

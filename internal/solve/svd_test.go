@@ -106,7 +106,9 @@ func TestBidiagonal(t *testing.T) {
 // Values do not depend on the vectors that are asked for, nor vectors on how many; products give A.
 func TestSVD(t *testing.T) {
 	rng := rand.New(rand.NewPCG(33, 34))
-	for _, s := range [][2]int{{1, 1}, {1, 4}, {4, 1}, {20, 17}, {17, 20}, {40, 20}, {20, 40}, {70, 70}, {60, 50}, {50, 60}, {90, 40}} {
+	for _, s := range [][2]int{
+		{1, 1}, {1, 4}, {4, 1}, {20, 17}, {17, 20}, {40, 20}, {20, 40}, {70, 70}, {60, 50}, {50, 60}, {90, 40},
+	} {
 		m, n := s[0], s[1]
 		k := min(m, n)
 		a := matrix[float64](rng, "random", m, n, n+1)
