@@ -35,10 +35,12 @@ SUDO   = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 # Devices and tools that must be there for `make test`; without this, tests of what is missing are
 # skipped and say so.
 REQUIRE = opencl,oclgrind,clang,comgr,ptxas,nvrtc,cudasim,openmpi,mpich
-GOTEST  = go test -vet=off -timeout $(TIMEOUT) # make check does that
+# make check vets; without what a debugger needs a program is linked in half the time.
+TESTFLAGS = -vet=off -ldflags=-w -timeout $(TIMEOUT)
+GOTEST    = go test $(TESTFLAGS)
 # The same of many packages: it prints them as they end, and at last once more what has failed.
-SUMMARY = $(GOTESTSUM) --format pkgname-and-test-fails --format-hide-empty-pkg --hide-summary skipped -- \
-	-vet=off -timeout $(TIMEOUT)
+SUMMARY   = $(GOTESTSUM) --format pkgname-and-test-fails --format-hide-empty-pkg --hide-summary skipped -- \
+	$(TESTFLAGS)
 TESTENV = TANDEM_REQUIRE=$(REQUIRE) TANDEM_PTXAS=$(PTXAS) TANDEM_NVRTC=$(NVRTC)
 
 # How long the tests of one package may take; beside other work raise it: make test TIMEOUT=60m.
