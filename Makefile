@@ -32,6 +32,9 @@ GOTESTSUM  = $(TOOLS)/1.13.0/gotestsum
 COMGR  = $(WHEELS)/libamd-comgr2
 SUDO   = $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 
+# What Go compiles has no path of this clone, so that its cache serves the next one.
+export GOFLAGS := $(filter-out -trimpath,$(GOFLAGS)) -trimpath
+
 # Devices and tools that must be there for `make test`; without this, tests of what is missing are
 # skipped and say so.
 REQUIRE = opencl,oclgrind,clang,comgr,ptxas,nvrtc,cudasim,openmpi,mpich
