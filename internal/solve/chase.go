@@ -9,10 +9,10 @@ import (
 )
 
 // singularValues makes d the singular values of the bidiagonal (d, e) in descending order, by the
-// iteration of [chase].
-func singularValues(s Solver[float64], lower bool, d, e []float64) error {
-	q := chase{d: d, e: e}
-	if err := q.iterate(s, lower); err != nil {
+// iteration of [chase]. An error of ask ends it.
+func singularValues(ask func() error, lower bool, d, e []float64) error {
+	q := chase{d: d, e: e, ask: ask}
+	if err := q.iterate(lower); err != nil {
 		return err
 	}
 	for i, v := range d {
@@ -34,7 +34,7 @@ func singularLeaf(lower bool, d, e []float64, cols int) (ut, vt rows, err error)
 	if cols > n {
 		q.square()
 	}
-	if err := q.iterate(Solver[float64]{}, lower); err != nil {
+	if err := q.iterate(lower); err != nil {
 		return rows{}, rows{}, err
 	}
 	type value struct {
@@ -70,6 +70,7 @@ type chase struct {
 	nothing       float64 // up to which an element of e is 0
 	left, right   tiles
 	first, second []float64
+	ask           func() error // whether to go on, where there are many rotations
 }
 
 // square makes the last element of e, beside the last row, 0 by rotations of columns.
@@ -89,14 +90,14 @@ func (q *chase) square() {
 	q.e[n-1] = 0
 }
 
-// manyRotations is how many rotations there are before the work is asked whether it is to end.
+// manyRotations is how many rotations there are before ask is asked.
 const manyRotations = 1 << 16
 
 // iterate is the implicit QR method with zero shifts (J. Demmel and W. Kahan, "Accurate singular
 // values of bidiagonal matrices", SIAM J. Sci. Stat. Comput. 11, 1990), as LAPACK's dbdsqr has it:
 // d becomes the singular values, in no order and of any sign. With lower e is below the diagonal at
 // first.
-func (q *chase) iterate(s Solver[float64], lower bool) error {
+func (q *chase) iterate(lower bool) error {
 	n := len(q.d)
 	if lower {
 		q.raise()
@@ -125,9 +126,9 @@ func (q *chase) iterate(s Solver[float64], lower bool) error {
 		}
 		last = next
 		q.sweep(last, least)
-		if rotations += m - last.k; rotations > manyRotations {
+		if rotations += m - last.k; rotations > manyRotations && q.ask != nil {
 			rotations = 0
-			if _, err := s.atOnce(0, 0, 0); err != nil {
+			if err := q.ask(); err != nil {
 				return err
 			}
 		}

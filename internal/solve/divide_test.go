@@ -87,7 +87,7 @@ func TestDivideSingular(t *testing.T) {
 		if e[n-1] != 0 {
 			return
 		}
-		if err := singularValues(Solver[float64]{}, false, d, e); err != nil {
+		if err := singularValues(nil, false, d, e); err != nil {
 			t.Fatalf("%s: %v", what, err)
 		}
 		for i, v := range values {

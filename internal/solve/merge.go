@@ -140,12 +140,13 @@ func (m *merge) solve() (values []float64, err error) {
 // mix makes row the factors of those in the vector of a root, in the order of perm, of any length.
 func (m *merge) vectors(cols int, q []float64, order []int, mix func(row, delta []float64)) (rows, error) {
 	h, k := m.h, len(m.keep)
-	memory := takeRows(k * (k + 2*cols))
+	memory, z := takeRows(k*(k+cols)), takeRows(cols*cols)
 	defer memory.give()
-	v, packed, out := memory.data[:k*k], memory.data[k*k:][:k*cols], memory.data[k*(k+cols):]
+	v, packed, out := memory.data[:k*k], memory.data[k*k:], z.data
+	roots := slices.DeleteFunc(slices.Clone(order), func(o int) bool { return o >= k })
 	each(k, func(j int) {
 		row := v[j*k:][:k]
-		mix(row, m.delta.data[j*k:][:k])
+		mix(row, m.delta.data[roots[j]*k:][:k])
 		f := 1 / host.Nrm2(row)
 		for t := range row {
 			row[t] *= f
@@ -158,18 +159,15 @@ func (m *merge) vectors(cols int, q []float64, order []int, mix func(row, delta 
 	if err == nil && first < k {
 		err = m.update(false, k, cols-h, k-first, v[first:], k, packed[first*cols+h:], cols, out[h:], cols)
 	}
-	if err != nil {
-		return rows{}, err
-	}
-	z := takeRows(cols * cols)
-	each(m.n, func(i int) {
-		if row, o := z.data[i*cols:][:cols], order[i]; o < k {
-			copy(row, out[o*cols:])
+	for i, r := m.n-1, k-1; r < i; i-- { // make room for those that are done
+		if o := order[i]; o < k {
+			copy(out[i*cols:][:cols], out[r*cols:])
+			r--
 		} else {
-			copy(row, q[m.gone[o-k]*cols:])
+			copy(out[i*cols:][:cols], q[m.gone[o-k]*cols:])
 		}
-	})
-	return z, nil
+	}
+	return z, err
 }
 
 // right is the mixture of eigenvectors, and of right singular vectors.

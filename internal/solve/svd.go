@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"sync/atomic"
 
 	"github.com/tandem-gpu/tandem/internal/host"
 	"github.com/tandem-gpu/tandem/internal/parallel"
@@ -147,7 +148,10 @@ func svd(s Solver[float64], wide bool, m, n int, a []float64, lda int, sv []floa
 		return err
 	}
 	if v.Cols == 0 && v.Rows == 0 {
-		return singularValues(s, wide, b.d, b.e)
+		return singularValues(func() error {
+			_, err := s.atOnce(0, 0, 0)
+			return err
+		}, wide, b.d, b.e)
 	}
 	ut, vt, ldvt, err := b.diagonalize(wide)
 	if err != nil {
@@ -186,13 +190,21 @@ func (b *bidiagonal) diagonalize(wide bool) (ut, vt rows, ldvt int, err error) {
 		return ut, vt, b.n, err
 	}
 	d, e := slices.Clone(b.d), slices.Clone(b.e)
-	var errs [2]error
-	parallel.Do(2, func(i int) {
-		if i == 0 {
-			errs[0] = singularValues(b.Solver, wide, b.d, b.e)
-		} else {
-			ut, vt, errs[1] = divideSingular(b.Solver, b.vectorsQ, d, e)
-		}
+	var values parallel.Group // beside the vectors, for which the caller's goroutine calls the solver
+	var failed atomic.Bool
+	var errValues error
+	values.Go(func() {
+		errValues = singularValues(func() error {
+			if failed.Load() {
+				return ErrNotConverged
+			}
+			return nil
+		}, wide, b.d, b.e)
 	})
-	return ut, vt, b.n + 1, cmp.Or(errs[0], errs[1])
+	func() {
+		defer values.Wait()
+		ut, vt, err = divideSingular(b.Solver, b.vectorsQ, d, e)
+		failed.Store(err != nil)
+	}()
+	return ut, vt, b.n + 1, cmp.Or(err, errValues)
 }

@@ -159,21 +159,33 @@ func TestSVD(t *testing.T) {
 	}
 }
 
-// The iteration looks whether it is to end.
+// The iteration asks whether it is to end, and where vectors are wanted an error of a product ends
+// both.
 func TestSVDEnds(t *testing.T) {
-	const n = 300
-	stop := errors.New("stop")
-	s := Solver[float64]{AtOnce: func(m, n, k int) (bool, error) {
-		if m == 0 {
-			return false, stop
-		}
-		return true, nil
-	}}
+	const n = 600
+	stop, products := errors.New("stop"), 0
+	s := Solver[float64]{
+		AtOnce: func(m, n, k int) (bool, error) {
+			if m == 0 {
+				return false, stop
+			}
+			return true, nil
+		},
+		Update: func(negate bool, m, n, k int, a []float64, lda int, b []float64, ldb int, c []float64, ldc int) error {
+			if products++; products > n/Panel+2 {
+				return stop
+			}
+			host.Update(negate, m, n, k, a, lda, b, ldb, c, ldc)
+			return nil
+		},
+	}
 	a := matrix[float64](rand.New(rand.NewPCG(35, 36)), "random", n, n, n)
 	u, v := make([]float64, n*n), make([]float64, n*n)
-	_, err := SVD(s, n, n, a, n, make([]float64, n), SingularVectors{U: u, Cols: n, LdU: n, VT: v, Rows: n, LdVT: n})
-	if !errors.Is(err, stop) {
-		t.Error(err)
+	for _, v := range []SingularVectors{{}, {U: u, Cols: n, LdU: n, VT: v, Rows: n, LdVT: n}} {
+		products = 0
+		if _, err := SVD(s, n, n, slices.Clone(a), n, make([]float64, n), v); !errors.Is(err, stop) {
+			t.Error(err)
+		}
 	}
 }
 
