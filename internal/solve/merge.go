@@ -93,19 +93,13 @@ type merge struct {
 }
 
 // blend gives vectors i and j, of which i is done afterwards, the values of their mixture by c and
-// s, and notes where they have elements.
+// s, and notes where j has elements.
 func (m *merge) blend(c, s float64, i, j int) {
 	di, dj, cc, ss := m.d[i], m.d[j], c*c, s*s
 	m.d[i] = float64(di*cc) + float64(dj*ss)
 	m.d[j] = float64(di*ss) + float64(dj*cc)
-	m.share(i, j)
+	m.upper[j], m.lower[j] = m.upper[i] || m.upper[j], m.lower[i] || m.lower[j]
 	m.gone = append(m.gone, i)
-}
-
-// share notes that vectors i and j have elements where one of them had some.
-func (m *merge) share(i, j int) {
-	m.upper[i], m.lower[i] = m.upper[i] || m.upper[j], m.lower[i] || m.lower[j]
-	m.upper[j], m.lower[j] = m.upper[i], m.lower[i]
 }
 
 // solve finds the values of the vectors that take part, and those of the others after them, and

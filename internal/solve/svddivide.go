@@ -148,7 +148,6 @@ func (w *seam) deflate() {
 				z[mid], z[i] = r, 0
 				w.rotate(c, s, w.v, w.n+1, mid, i)
 				d[i] *= c
-				w.share(i, mid)
 				w.gone = append(w.gone, i)
 				continue
 			}
