@@ -64,12 +64,12 @@ func singularLeaf(lower bool, d, e []float64, cols int) (ut, vt rows, err error)
 }
 
 // A chase is an upper bidiagonal matrix and, where anybody wants them, the rows of Uᵀ and Vᵀ that
-// its rotations make of I, and memory for those of a sweep.
+// its rotations make of I.
 type chase struct {
 	d, e          []float64
 	nothing       float64 // up to which an element of e is 0
 	left, right   tiles
-	first, second []float64
+	first, second []float64    // empty, for the rotations of a sweep
 	ask           func() error // whether to go on, where there are many rotations
 }
 
@@ -222,11 +222,11 @@ func (q *chase) sweep(b block, least float64) {
 			shift = 0
 		}
 	}
-	first, second := q.first[:0], q.second[:0] // rotations of rows of Vᵀ and Uᵀ, or with up of the others
+	var first, second []float64 // rotations of rows of Vᵀ and Uᵀ, or with up of the others
 	if shift == 0 {
-		first, second = q.zeroShift(b, first, second)
+		first, second = q.zeroShift(b)
 	} else {
-		first, second = q.shifted(b, shift, first, second)
+		first, second = q.shifted(b, shift)
 	}
 	if b.up {
 		first, second = second, first
@@ -244,7 +244,8 @@ func note(st []float64, c, s float64) []float64 {
 }
 
 // zeroShift is the sweep that keeps small values to the last bits.
-func (q *chase) zeroShift(b block, first, second []float64) (_, _ []float64) {
+func (q *chase) zeroShift(b block) (first, second []float64) {
+	first, second = q.first, q.second
 	d, e := q.d, q.e
 	i, step, lag := b.path()
 	cs, oldc, olds := 1.0, 1.0, 0.0
@@ -264,7 +265,8 @@ func (q *chase) zeroShift(b block, first, second []float64) (_, _ []float64) {
 	return first, second
 }
 
-func (q *chase) shifted(b block, shift float64, first, second []float64) (_, _ []float64) {
+func (q *chase) shifted(b block, shift float64) (first, second []float64) {
+	first, second = q.first, q.second
 	d, e := q.d, q.e
 	i, step, lag := b.path()
 	f, g := float64((math.Abs(d[i])-shift)*(math.Copysign(1, d[i])+shift/d[i])), e[i-lag]
@@ -294,7 +296,7 @@ func (q *chase) shifted(b block, shift float64, first, second []float64) (_, _ [
 
 // raise makes a lower bidiagonal an upper one.
 func (q *chase) raise() {
-	st := q.first[:0]
+	st := q.first
 	for i := range len(q.d) - 1 {
 		c, s, r := rotation(q.d[i], q.e[i])
 		q.d[i], q.e[i], q.d[i+1] = r, float64(s*q.d[i+1]), float64(c*q.d[i+1])

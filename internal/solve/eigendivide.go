@@ -30,7 +30,10 @@ func divide(s Solver[float64], d, e []float64) (zt rows, err error) {
 	if err != nil {
 		return rows{}, err
 	}
-	g := glue{merge: merge{Solver: s, n: n, h: h, d: d, rho: 2 * math.Abs(rho)}, sign: math.Copysign(1, rho)}
+	g := glue{
+		merge: merge{Solver: s, n: n, h: h, d: d, poles: poles{rho: 2 * math.Abs(rho)}},
+		sign:  math.Copysign(1, rho),
+	}
 	return g.join(z[0], z[1])
 }
 
@@ -92,18 +95,15 @@ func (g *glue) deflate() {
 	tol := 8 * ulp * max(math.Abs(d[host.Iamax(d)]), math.Abs(z[host.Iamax(z)]))
 	last := -1
 	for _, i := range ascending(d) {
-		if g.rho*math.Abs(z[i]) <= tol {
+		if g.poles.rho*math.Abs(z[i]) <= tol {
 			g.gone = append(g.gone, i)
 			continue
 		}
 		if last >= 0 {
-			c, s, tau := rotation(z[i], z[last])
-			if math.Abs((d[i]-d[last])*c*s) > tol {
-				g.keep = append(g.keep, last)
+			if c, s, near := g.blend(last, i, tol); near {
+				rotateRows(c, s, g.q, g.n, last, i)
 			} else {
-				z[i], z[last] = tau, 0
-				rotate(c, -s, g.q[last*g.n:][:g.n], g.q[i*g.n:][:g.n])
-				g.blend(c, s, last, i)
+				g.keep = append(g.keep, last)
 			}
 		}
 		last = i

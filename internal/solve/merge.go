@@ -75,47 +75,51 @@ func ascending(values []float64) []int {
 // in it stay as they are.
 type merge struct {
 	Solver[float64]
-	n, h    int // vectors, and elements that the first half has of each
-	squares bool
-	d, z    []float64
-	rho     float64
-	upper   []bool // vectors that have elements in the first h places, and in the others
-	lower   []bool
-	keep    []int // vectors that take part, and those that are done
-	gone    []int
+	n, h  int // vectors, and elements that the first half has of each
+	d, z  []float64
+	upper []bool // vectors that have elements in the first h places, and in the others
+	lower []bool
+	keep  []int // vectors that take part, and those that are done
+	gone  []int
 
 	// of those that take part:
-	poles
+	poles poles
 	zh    []float64 // z of which the roots that were found are exact
 	delta rows      // element j*k+i is pole i less root j, of k
 	perm  []int     // the order that products add in: by the half that they have elements in,
 	kinds [3]int    // so many in the first alone, in both, in the second alone
 }
 
-// blend gives vectors i and j, of which i is done afterwards, the values of their mixture by c and
-// s, and notes where j has elements.
-func (m *merge) blend(c, s float64, i, j int) {
+// blend makes of two vectors, where their values are next to each other, one that takes part, j,
+// and one that is done: it gives them their values, and c and s, by which they are to be rotated.
+func (m *merge) blend(i, j int, tol float64) (c, s float64, near bool) {
+	c, s, r := rotation(m.z[j], m.z[i])
 	di, dj, cc, ss := m.d[i], m.d[j], c*c, s*s
+	if math.Abs((dj-di)*c*s) > tol {
+		return 0, 0, false
+	}
+	m.z[j] = r
 	m.d[i] = float64(di*cc) + float64(dj*ss)
 	m.d[j] = float64(di*ss) + float64(dj*cc)
 	m.upper[j], m.lower[j] = m.upper[i] || m.upper[j], m.lower[i] || m.lower[j]
 	m.gone = append(m.gone, i)
+	return c, -s, true
 }
 
 // solve finds the values of the vectors that take part, and those of the others after them, and
 // takes memory for delta.
 func (m *merge) solve() (values []float64, err error) {
 	k := len(m.keep)
-	m.poles = poles{d: make([]float64, k), z: make([]float64, k), rho: m.rho, squares: m.squares}
+	m.poles.d, m.poles.z = make([]float64, k), make([]float64, k)
 	for i, o := range m.keep {
 		m.poles.d[i], m.poles.z[i] = m.d[o], m.z[o]
 	}
 	values, m.zh, m.delta = make([]float64, k, m.n), make([]float64, k), takeRows(k*k)
-	each(k, func(j int) { values[j] = m.root(j, m.delta.data[j*k:][:k]) })
+	each(k, func(j int) { values[j] = m.poles.root(j, m.delta.data[j*k:][:k]) })
 	if slices.ContainsFunc(values, math.IsNaN) {
 		return nil, ErrNotConverged
 	}
-	each(k, func(i int) { m.zh[i] = m.anew(i, m.delta.data) })
+	each(k, func(i int) { m.zh[i] = m.poles.anew(i, m.delta.data) })
 	for kind := range m.kinds {
 		for i, o := range m.keep {
 			if (kind < 2) == m.upper[o] && (kind > 0) == m.lower[o] {

@@ -14,6 +14,11 @@ func rotate(c, s float64, x, y []float64) {
 	}
 }
 
+// rotateRows is rotate for rows i and j of q, of n elements.
+func rotateRows(c, s float64, q []float64, n, i, j int) {
+	rotate(c, s, q[i*n:][:n], q[j*n:][:n])
+}
+
 // rotation is c >= 0 and s with c*f + s*g = r and c*g - s*f = 0.
 func rotation(f, g float64) (c, s, r float64) {
 	if q := squares(f, g); isPlainRotation(f, g, q) {

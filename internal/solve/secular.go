@@ -29,11 +29,11 @@ func (p *poles) root(j int, delta []float64) float64 {
 	for i, gap := range delta {
 		delta[i] = gap - x
 	}
-	if o := p.d[e.o]; p.squares {
+	o := p.d[e.o]
+	if p.squares {
 		return math.Sqrt(math.FMA(o, o, x))
-	} else {
-		return o + x
 	}
+	return o + x
 }
 
 // anew is element i of the z of which the roots that were found are exact (Gu and Eisenstat).

@@ -18,7 +18,6 @@ func divideSingular(s Solver[float64], left bool, d, e []float64) (ut, vt rows, 
 		return singularLeaf(false, d, e, n+1)
 	}
 	mid := n / 2
-	alpha, beta := d[mid], e[mid]
 	var u, v [2]rows
 	err = s.halves(n, func(s Solver[float64], i int) (err error) {
 		lo, hi := i*(mid+1), mid+i*(n-mid)
@@ -28,11 +27,11 @@ func divideSingular(s Solver[float64], left bool, d, e []float64) (ut, vt rows, 
 	if err != nil {
 		return rows{}, rows{}, err
 	}
-	d[mid] = 0
 	w := seam{
-		merge: merge{Solver: s, n: n, h: mid + 1, d: d, rho: 1, squares: true},
-		mid:   mid, left: left, alpha: alpha, beta: beta,
+		merge: merge{Solver: s, n: n, h: mid + 1, d: d, poles: poles{rho: 1, squares: true}},
+		mid:   mid, left: left, row: [2]float64{d[mid], e[mid]},
 	}
+	d[mid] = 0
 	return w.join(u, v)
 }
 
@@ -42,17 +41,15 @@ func divideSingular(s Solver[float64], left bool, d, e []float64) (ut, vt rows, 
 // without values one with z, and another one, which has none.
 type seam struct {
 	merge
-	mid         int
-	left        bool
-	alpha, beta float64   // row mid of the bidiagonal matrix
-	u, v        []float64 // vectors, those of v one longer and one more
+	mid  int
+	left bool
+	row  [2]float64 // mid of the bidiagonal matrix
+	u, v []float64  // vectors, those of v one longer and one more
 }
 
 func (w *seam) join(u, v [2]rows) (ut, vt rows, err error) {
 	n := w.n
-	row := []float64{w.alpha, w.beta}
-	exp, _ := rescaleVectors(w.d, row)
-	w.alpha, w.beta = row[0], row[1]
+	exp, _ := rescaleVectors(w.d, w.row[:])
 	memory := takeRows(n*n + (n+1)*(n+1))
 	defer memory.give()
 	w.u, w.v = memory.data[:n*n], memory.data[n*n:]
@@ -111,13 +108,13 @@ func (w *seam) weigh(first, second []float64) {
 	w.z, w.upper, w.lower = make([]float64, n), make([]bool, n), make([]bool, n)
 	for i := range n {
 		if w.upper[i], w.lower[i] = i <= mid, i >= mid; i < mid {
-			w.z[i] = w.alpha * first[i*h+mid]
+			w.z[i] = w.row[0] * first[i*h+mid]
 		} else if i > mid {
-			w.z[i] = w.beta * second[(i-h)*c]
+			w.z[i] = w.row[1] * second[(i-h)*c]
 		}
 	}
 	first, second = first[mid*h:][:h], second[(n-h)*c:][:c]
-	cs, sn, r := rotation(w.alpha*first[mid], w.beta*second[0])
+	cs, sn, r := rotation(w.row[0]*first[mid], w.row[1]*second[0])
 	w.z[mid] = r
 	row, none := w.v[mid*(n+1):][:n+1], w.v[n*(n+1):][:n+1]
 	for k, x := range first {
@@ -133,7 +130,7 @@ func (w *seam) weigh(first, second []float64) {
 // takes part always.
 func (w *seam) deflate() {
 	d, z, mid := w.d, w.z, w.mid
-	tol := 8 * ulp * max(d[host.Iamax(d)], math.Abs(w.alpha), math.Abs(w.beta))
+	tol := 8 * ulp * max(d[host.Iamax(d)], math.Abs(w.row[0]), math.Abs(w.row[1]))
 	last := mid
 	for _, i := range ascending(d) {
 		switch {
@@ -145,21 +142,18 @@ func (w *seam) deflate() {
 		case last == mid:
 			c, s, r := rotation(z[mid], z[i])
 			if math.Abs(s*d[i]) <= tol {
-				z[mid], z[i] = r, 0
-				w.rotate(c, s, w.v, w.n+1, mid, i)
+				z[mid] = r
+				rotateRows(c, s, w.v, w.n+1, mid, i)
 				d[i] *= c
 				w.gone = append(w.gone, i)
 				continue
 			}
 		default:
-			c, s, r := rotation(z[i], z[last])
-			if math.Abs((d[i]-d[last])*c*s) <= tol {
-				z[i], z[last] = r, 0
-				w.rotate(c, -s, w.v, w.n+1, last, i)
+			if c, s, near := w.blend(last, i, tol); near {
+				rotateRows(c, s, w.v, w.n+1, last, i)
 				if w.left {
-					w.rotate(c, -s, w.u, w.n, last, i)
+					rotateRows(c, s, w.u, w.n, last, i)
 				}
-				w.blend(c, s, last, i)
 				last = i
 				continue
 			}
@@ -171,11 +165,6 @@ func (w *seam) deflate() {
 	if tol = max(tol, 0x1p-500); math.Abs(z[mid]) <= tol { // so that the first root is apart from 0
 		z[mid] = math.Copysign(tol, z[mid])
 	}
-}
-
-// rotate rotates vectors i and j of q, of cols elements.
-func (w *seam) rotate(c, s float64, q []float64, cols, i, j int) {
-	rotate(c, s, q[i*cols:][:cols], q[j*cols:][:cols])
 }
 
 // leftMix is the mixture of left singular vectors.
