@@ -298,7 +298,7 @@ generate: setup
 # The OpenCL loader of this machine goes along, for machines that have NVIDIA's OpenCL without one.
 # With the tree, as git has it, it must stay below 64 MiB, which is what some machines take.
 GPU      = build/gpu
-SMALL    = -trimpath -ldflags '-s -w'
+SMALL    = -ldflags '-s -w'
 GPUTESTS = backend/cuda backend/opencl kernels linalg linalg/batched linalg/gonumblas array \
 	array/np examples/gpt examples/kernels examples/seeds examples/scripts
 
