@@ -432,9 +432,17 @@ void life_kernel(__global u64 *next_p, const ulong next_off, const ulong next_le
     for (; GO(r_ < ((i64)3)); r_ = (i64)((u64)r_ + (u64)((i64)1))) {
       i64 row_ = rem_i64(LINE(24) (i64)((u64)((i64)((u64)((i64)((u64)y_ * (u64)wide_)) + (u64)((i64)((u64)((i64)((u64)r_ - (u64)((i64)1))) * (u64)wide_)))) + (u64)now_.n), now_.n);
       u64 word_ = LOAD(g_u64, now_.p[AT((i64)((u64)row_ + (u64)x_), now_.n, 25)]);
-      left_.v[AT(r_, 3, 26)] = ((u64)((u64)word_ << 1)) | (LOAD(g_u64, now_.p[AT((i64)((u64)row_ + (u64)rem_i64(LINE(26) (i64)((u64)((i64)((u64)x_ + (u64)wide_)) - (u64)((i64)1)), wide_)), now_.n, 26)]) >> 63);
-      middle_.v[AT(r_, 3, 27)] = word_;
-      right_.v[AT(r_, 3, 28)] = (word_ >> 1) | ((u64)((u64)LOAD(g_u64, now_.p[AT((i64)((u64)row_ + (u64)rem_i64(LINE(28) (i64)((u64)x_ + (u64)((i64)1)), wide_)), now_.n, 28)]) << 63));
+      u64 west_ = LOAD(g_u64, now_.p[AT((i64)((u64)((i64)((u64)row_ + (u64)wide_)) - (u64)((i64)1)), now_.n, 25)]);
+      u64 east_ = LOAD(g_u64, now_.p[AT(row_, now_.n, 25)]);
+      if (x_ > ((i64)0)) {
+        west_ = LOAD(g_u64, now_.p[AT((i64)((u64)((i64)((u64)row_ + (u64)x_)) - (u64)((i64)1)), now_.n, 27)]);
+      }
+      if (x_ < ((i64)((u64)wide_ - (u64)((i64)1)))) {
+        east_ = LOAD(g_u64, now_.p[AT((i64)((u64)((i64)((u64)row_ + (u64)x_)) + (u64)((i64)1)), now_.n, 30)]);
+      }
+      left_.v[AT(r_, 3, 32)] = ((u64)((u64)word_ << 1)) | (west_ >> 63);
+      middle_.v[AT(r_, 3, 33)] = word_;
+      right_.v[AT(r_, 3, 34)] = (word_ >> 1) | ((u64)((u64)east_ << 63));
     }
   }
   u64 a1_ = {0};
@@ -473,11 +481,11 @@ void life_kernel(__global u64 *next_p, const ulong next_off, const ulong next_le
     twos_ = r.r0;
     f4_ = r.r1;
   }
-  STORE(g_u64, next_.p[AT((i64)((u64)((i64)((u64)y_ * (u64)wide_)) + (u64)x_), next_.n, 38)], (twos_ & ~(e4_ | f4_)) & (ones_ | middle_.v[(i64)1]));
+  STORE(g_u64, next_.p[AT((i64)((u64)((i64)((u64)y_ * (u64)wide_)) + (u64)x_), next_.n, 44)], (twos_ & ~(e4_ | f4_)) & (ones_ | middle_.v[(i64)1]));
 }
 `,
 	Packed: kernelsPTX("life_kernel"),
-	Native: nativecode.Code_life.Of("life_kernel", "380e9125704dd1e7ec2ad1b5672715ca"),
+	Native: nativecode.Code_life.Of("life_kernel", "2ad784444a13327e0751b91fd20f3a08"),
 }
 
 // launchMandelbrot runs [mandelbrot] over grid. Slices and matrices are in host memory or on the device of s;
@@ -1749,7 +1757,7 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "histogram.go", Head: "const bins = 256", Hash: "21d2b1f6d84561c58a8383b13c8d399f9a6807b81d215fe2334b372410cd929b"},
 	{File: "histogram.go", Head: "func histogram(it gpu.Item, counts []uint32, data []uint8) {", Hash: "3463172ace2eab5fae63d244bc0ff88e985c3268a97cb4fb4bb0299d2f51bf47"},
 	{File: "life.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
-	{File: "life.go", Head: "func life(it gpu.Item, next, now []uint64, wide int) {", Hash: "003dec18840f8b333e47b2d8b113ccc6567a6c831cdf1dd4043ab87ef57926c2"},
+	{File: "life.go", Head: "func life(it gpu.Item, next, now []uint64, wide int) {", Hash: "35448c172bddcda40fbd1fe1685bb88fff13f47c63a632c8f9a6a3ba68285cff"},
 	{File: "life.go", Head: "func add2(a, b uint64) (one, two uint64) { return a ^ b, a & b }", Hash: "581fc26c3fd90147ef59503fcc7985e597de2a9a91d407a6b723dd72a920d8a5"},
 	{File: "life.go", Head: "func add3(a, b, c uint64) (one, two uint64) { return a ^ b ^ c, a&b | c&(a^b) }", Hash: "37db6f25f0698ef3b524cd7587024cc47078e2a02c500de07e407fed4c42a301"},
 	{File: "mandelbrot.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
@@ -1884,7 +1892,7 @@ func blackScholesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1888
+//line kernels_tandem.go:1896
 	}
 	return nil
 }
@@ -1949,7 +1957,7 @@ func convolveGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				out_.Data_[(i2_*out_.Stride_)+j2_] = sum_
 			}
 		}
-//line kernels_tandem.go:1953
+//line kernels_tandem.go:1961
 	}
 	return nil
 }
@@ -1994,7 +2002,7 @@ func histogramGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1998
+//line kernels_tandem.go:2006
 	}
 	return nil
 }
@@ -2031,21 +2039,29 @@ func lifeGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 					for r_ := int64(0); r_ < int64(3); r_ = r_ + int64(1) {
 						row_ := support.Rem(((y_*wide_)+((r_-int64(1))*wide_))+int64(len(now_)), int64(len(now_)))
 						word_ := now_[row_+x_]
-						left_[r_] = (word_ << (1)) | (now_[row_+support.Rem((x_+wide_)-int64(1), wide_)] >> (63))
+						/*line life.go:25*/ west_ := now_[(row_+wide_)-int64(1)]
+						/*line life.go:25*/ east_ := now_[row_]
+						if x_ > int64(0) {
+							west_ = now_[(row_+x_)-int64(1)]
+						}
+						if x_ < (wide_ - int64(1)) {
+							east_ = now_[(row_+x_)+int64(1)]
+						}
+						left_[r_] = (word_ << (1)) | (west_ >> (63))
 						middle_[r_] = word_
-						right_[r_] = (word_ >> (1)) | (now_[row_+support.Rem(x_+int64(1), wide_)] << (63))
+						right_[r_] = (word_ >> (1)) | (east_ << (63))
 					}
-					/*line life.go:31*/ a1_, a2_ := gpu_add3(left_[0], middle_[0], right_[0])
+					/*line life.go:37*/ a1_, a2_ := gpu_add3(left_[0], middle_[0], right_[0])
 					b1_, b2_ := gpu_add3(left_[2], middle_[2], right_[2])
 					c1_, c2_ := gpu_add2(left_[1], right_[1])
 					ones_, d2_ := gpu_add3(a1_, b1_, c1_)
 					e2_, e4_ := gpu_add3(a2_, b2_, c2_)
 					twos_, f4_ := gpu_add2(e2_, d2_)
-					/*line life.go:38*/ next_[(y_*wide_)+x_] = (twos_ &^ (e4_ | f4_)) & (ones_ | middle_[1])
+					/*line life.go:44*/ next_[(y_*wide_)+x_] = (twos_ &^ (e4_ | f4_)) & (ones_ | middle_[1])
 				}
 			}
 		}
-//line kernels_tandem.go:2049
+//line kernels_tandem.go:2065
 	}
 	return nil
 }
@@ -2084,7 +2100,7 @@ func mandelbrotGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2088
+//line kernels_tandem.go:2104
 	}
 	return nil
 }
@@ -2157,7 +2173,7 @@ func matmulFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				c_.Data_[(row_*c_.Stride_)+col_] = acc_
 			}
 		}
-//line kernels_tandem.go:2161
+//line kernels_tandem.go:2177
 	}
 	return nil
 }
@@ -2230,7 +2246,7 @@ func matmulFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				c_.Data_[(row_*c_.Stride_)+col_] = acc_
 			}
 		}
-//line kernels_tandem.go:2234
+//line kernels_tandem.go:2250
 	}
 	return nil
 }
@@ -2303,7 +2319,7 @@ func matmulInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				c_.Data_[(row_*c_.Stride_)+col_] = acc_
 			}
 		}
-//line kernels_tandem.go:2307
+//line kernels_tandem.go:2323
 	}
 	return nil
 }
@@ -2367,7 +2383,7 @@ func nbodyGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				/*line nbody.go:68*/ next_[i_] = t2_
 			}
 		}
-//line kernels_tandem.go:2371
+//line kernels_tandem.go:2387
 	}
 	return nil
 }
@@ -2428,7 +2444,7 @@ func prefixSumGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				sums_[g0] = t_[l_]
 			}
 		}
-//line kernels_tandem.go:2432
+//line kernels_tandem.go:2448
 	}
 	return nil
 }
@@ -2458,7 +2474,7 @@ func addBeforeGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2462
+//line kernels_tandem.go:2478
 	}
 	return nil
 }
@@ -2519,7 +2535,7 @@ func hashGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2523
+//line kernels_tandem.go:2539
 	}
 	return nil
 }
@@ -2632,7 +2648,7 @@ groups:
 				d_.Data_[(i2_*d_.Stride_)+j2_] = own_
 			}
 		}
-//line kernels_tandem.go:2636
+//line kernels_tandem.go:2652
 	}
 	return nil
 }
@@ -2694,7 +2710,7 @@ func sortTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2698
+//line kernels_tandem.go:2714
 	}
 	return nil
 }
@@ -2747,7 +2763,7 @@ func mergeTilesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2751
+//line kernels_tandem.go:2767
 	}
 	return nil
 }
@@ -2779,7 +2795,7 @@ func sortPassGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:2783
+//line kernels_tandem.go:2799
 	}
 	return nil
 }
@@ -2828,7 +2844,7 @@ func sumFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				sums_[g0] = t_[0]
 			}
 		}
-//line kernels_tandem.go:2832
+//line kernels_tandem.go:2848
 	}
 	return nil
 }
@@ -2877,7 +2893,7 @@ func sumInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				sums_[g0] = t_[0]
 			}
 		}
-//line kernels_tandem.go:2881
+//line kernels_tandem.go:2897
 	}
 	return nil
 }
@@ -2930,7 +2946,7 @@ func waveFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				next_.Data_[(i2_*next_.Stride_)+j2_] = support.FMA32(c2_, support.FMA32(float32(-4), u2_, around_), support.FMA32(float32(2), u2_, -before_.Data_[(i2_*before_.Stride_)+j2_]))
 			}
 		}
-//line kernels_tandem.go:2934
+//line kernels_tandem.go:2950
 	}
 	return nil
 }
@@ -2983,7 +2999,7 @@ func waveFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				next_.Data_[(i2_*next_.Stride_)+j2_] = math.FMA(c2_, math.FMA(float64(-4), u2_, around_), math.FMA(float64(2), u2_, -before_.Data_[(i2_*before_.Stride_)+j2_]))
 			}
 		}
-//line kernels_tandem.go:2987
+//line kernels_tandem.go:3003
 	}
 	return nil
 }
@@ -3000,25 +3016,25 @@ func gpu_normal(x_ float32) float32 {
 		return tail_
 	}
 	return float32(1) - tail_
-//line kernels_tandem.go:3004
+//line kernels_tandem.go:3020
 }
 
 func gpu_add3(a_ uint64, b_ uint64, c_ uint64) (uint64, uint64) {
-	/*line life.go:45*/ var one_ uint64
+	/*line life.go:51*/ var one_ uint64
 	_ = one_
-	/*line life.go:45*/ var two_ uint64
+	/*line life.go:51*/ var two_ uint64
 	_ = two_
-	/*line life.go:45*/ return (a_ ^ b_) ^ c_, (a_ & b_) | (c_ & (a_ ^ b_))
-//line kernels_tandem.go:3013
+	/*line life.go:51*/ return (a_ ^ b_) ^ c_, (a_ & b_) | (c_ & (a_ ^ b_))
+//line kernels_tandem.go:3029
 }
 
 func gpu_add2(a_ uint64, b_ uint64) (uint64, uint64) {
-	/*line life.go:42*/ var one_ uint64
+	/*line life.go:48*/ var one_ uint64
 	_ = one_
-	/*line life.go:42*/ var two_ uint64
+	/*line life.go:48*/ var two_ uint64
 	_ = two_
-	/*line life.go:42*/ return a_ ^ b_, a_ & b_
-//line kernels_tandem.go:3022
+	/*line life.go:48*/ return a_ ^ b_, a_ & b_
+//line kernels_tandem.go:3038
 }
 
 func gpu_escape(cx_ float64, cy_ float64, limit_ int32) int32 {
@@ -3036,25 +3052,25 @@ func gpu_escape(cx_ float64, cy_ float64, limit_ int32) int32 {
 		/*line mandelbrot.go:39*/ y_ = t3_
 	}
 	return limit_
-//line kernels_tandem.go:3040
+//line kernels_tandem.go:3056
 }
 
 func gpu_minus(a_ gpu_vec, b_ gpu_vec) gpu_vec {
 	/*line nbody.go:19*/ t_ := gpu_vec{x_: a_.x_ - b_.x_, y_: a_.y_ - b_.y_, z_: a_.z_ - b_.z_}
 	/*line nbody.go:19*/ return t_
-//line kernels_tandem.go:3046
+//line kernels_tandem.go:3062
 }
 
 func gpu_dot(a_ gpu_vec, b_ gpu_vec) float32 {
 	/*line nbody.go:21*/ return support.FMA32(a_.x_, b_.x_, support.FMA32(a_.y_, b_.y_, float32(a_.z_*b_.z_)))
-//line kernels_tandem.go:3051
+//line kernels_tandem.go:3067
 }
 
 func gpu_plus(a_ gpu_vec, s_ float32, b_ gpu_vec) gpu_vec {
 //line nbody.go:25
 	t_ := gpu_vec{x_: support.FMA32(s_, b_.x_, a_.x_), y_: support.FMA32(s_, b_.y_, a_.y_), z_: support.FMA32(s_, b_.z_, a_.z_)}
 	/*line nbody.go:25*/ return t_
-//line kernels_tandem.go:3058
+//line kernels_tandem.go:3074
 }
 
 func gpu_compress(h_ *[8]uint32, w_ *[16]uint32) {
@@ -3117,7 +3133,7 @@ func gpu_compress(h_ *[8]uint32, w_ *[16]uint32) {
 		/*line sha256.go:82*/ v_ := t21_[i2_]
 		(*h_)[i2_] = (*h_)[i2_] + v_
 	}
-//line kernels_tandem.go:3121
+//line kernels_tandem.go:3137
 }
 
 func gpu_distance(d_ gpu_Matrix__, i_ int64, j_ int64) int32 {
@@ -3125,7 +3141,7 @@ func gpu_distance(d_ gpu_Matrix__, i_ int64, j_ int64) int32 {
 		return d_.Data_[(i_*d_.Stride_)+j_]
 	}
 	return int32(1073741823)
-//line kernels_tandem.go:3129
+//line kernels_tandem.go:3145
 }
 
 func gpu_pair(p_ int64, half_ int64, mask_ int64) (int64, int64) {
@@ -3134,7 +3150,7 @@ func gpu_pair(p_ int64, half_ int64, mask_ int64) (int64, int64) {
 	_ = j_
 	/*line sort.go:59*/ i_ = ((p_ & (-half_)) << (1)) | (p_ & (half_ - int64(1)))
 	return i_, i_ ^ mask_
-//line kernels_tandem.go:3138
+//line kernels_tandem.go:3154
 }
 
 func gpu_order(a_ *int32, b_ *int32) {
@@ -3144,7 +3160,7 @@ func gpu_order(a_ *int32, b_ *int32) {
 		/*line sort.go:66*/ (*a_) = t_
 		/*line sort.go:66*/ (*b_) = t2_
 	}
-//line kernels_tandem.go:3148
+//line kernels_tandem.go:3164
 }
 
 func gpu_order_(a_ *int32, b_ *int32) {
@@ -3154,5 +3170,5 @@ func gpu_order_(a_ *int32, b_ *int32) {
 		/*line sort.go:66*/ (*a_) = t_
 		/*line sort.go:66*/ (*b_) = t2_
 	}
-//line kernels_tandem.go:3158
+//line kernels_tandem.go:3174
 }

@@ -22,10 +22,16 @@ func life(it gpu.Item, next, now []uint64, wide int) {
 	var left, middle, right [3]uint64
 	for r := range 3 {
 		row := (y*wide + (r-1)*wide + len(now)) % len(now)
-		word := now[row+x]
-		left[r] = word<<1 | now[row+(x+wide-1)%wide]>>63
+		word, west, east := now[row+x], now[row+wide-1], now[row]
+		if x > 0 {
+			west = now[row+x-1]
+		}
+		if x < wide-1 {
+			east = now[row+x+1]
+		}
+		left[r] = word<<1 | west>>63
 		middle[r] = word
-		right[r] = word>>1 | now[row+(x+1)%wide]<<63
+		right[r] = word>>1 | east<<63
 	}
 	// Eight neighbours are 3 + 3 + 2: digits for 1 and 2 of each, then digits of the sums.
 	a1, a2 := add3(left[0], middle[0], right[0])
