@@ -25,7 +25,8 @@ func FactorEigSym[T Float](a Matrix[T], opts ...Option) (*EigSym[T], error) {
 }
 
 // EigenvaluesSym is the eigenvalues of [FactorEigSym] alone, in ascending order, in less time. They
-// come of implicit QL of the whole tridiagonal matrix: the last bits differ.
+// come of implicit QL of the whole tridiagonal matrix: both differ by some units in the last place
+// of the largest one, or, in a block with zeros around it, of the block's largest.
 func EigenvaluesSym[T Float](a Matrix[T], opts ...Option) ([]T, error) {
 	f, err := eigSym("EigenvaluesSym", false, a, opts)
 	if err != nil {

@@ -9,9 +9,10 @@ import (
 )
 
 // An SVD is a factorization A = U*S*Vᵀ of a matrix of m by n, where S is diagonal, and the columns
-// of U and V are orthogonal and of length 1. A reduction to bidiagonal form and implicit QR make
-// it, in float64 also where A is of float32, as docs/contract.md defines: so its bits, signs of
-// vectors too, depend on nothing but those of A. It is read only, and safe for concurrent use.
+// of U and V are orthogonal and of length 1. A reduction to bidiagonal form, implicit QR, and
+// divide and conquer for vectors of more than 32 values make it, in float64 also where A is of
+// float32, as docs/contract.md defines: so its bits, signs of vectors too, depend on nothing but
+// those of A. It is read only, and safe for concurrent use.
 type SVD[T Float] struct {
 	values []T
 	u, vt  Matrix[T]

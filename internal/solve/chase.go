@@ -8,23 +8,33 @@ import (
 	"github.com/tandem-gpu/tandem/internal/host"
 )
 
-// singularValues makes d the singular values of the bidiagonal (d, e) in descending order, by the
-// iteration of [chase]. An error of ask ends it.
-func singularValues(ask func() error, lower bool, d, e []float64) error {
-	q := chase{d: d, e: e, ask: ask}
-	if err := q.iterate(lower); err != nil {
-		return err
+// singularValues makes d the singular values of the bidiagonal (d, e), those of each part in
+// descending order, by the iteration of [chase]. An error of ask ends it.
+func singularValues(ask func() error, lower bool, d, e []float64, parts []part) error {
+	for _, p := range parts {
+		q, exp := chase{d: p.of(d), e: p.of(e), ask: ask}, 0
+		if len(parts) > 1 {
+			exp, _ = rescaleVectors(q.d, q.e)
+		}
+		if err := q.iterate(lower); err != nil {
+			return err
+		}
+		for i, v := range q.d {
+			q.d[i] = math.Abs(v)
+		}
+		sortDescending(q.d)
+		scaleBack(exp, q.d)
 	}
-	for i, v := range d {
-		d[i] = math.Abs(v)
-	}
-	slices.SortFunc(d, func(x, y float64) int { return cmp.Compare(y, x) })
 	return nil
 }
 
-// singularLeaf is singularValues with vectors, of at most leafRows rows: n in ut, and in vt cols,
-// which is n, or n+1 where the last of e stands beside the last row. The sign of a value below 0
-// goes to its row of vt.
+func sortDescending(x []float64) {
+	slices.SortFunc(x, func(x, y float64) int { return cmp.Compare(y, x) })
+}
+
+// singularLeaf is the singular values with vectors, of at most leafRows rows: n in ut, and in vt
+// cols, which is n, or n+1 where the last of e stands beside the last row. The sign of a value
+// below 0 goes to its row of vt.
 func singularLeaf(lower bool, d, e []float64, cols int) (ut, vt rows, err error) {
 	n := len(d)
 	memory, x := host.Take[float64](tileMemory(n) + tileMemory(cols) + 4*n)

@@ -89,7 +89,7 @@ func TestDivideSingular(t *testing.T) {
 		if e[n-1] != 0 {
 			return
 		}
-		if err := singularValues(nil, false, d, e); err != nil {
+		if err := singularValues(nil, false, d, e, []part{{0, n}}); err != nil {
 			t.Fatalf("%s: %v", what, err)
 		}
 		for i, v := range values {

@@ -73,15 +73,13 @@ func eigSym(
 	z := rows{data: x[work:]}
 	if n <= leafRows {
 		err = ql(w, e, z.data[:n*n], z.data[n*n:])
+		scaleBack(exp, w)
 	} else {
-		more, _ := rescaleVectors(w, e)
-		exp += more
-		z, err = divide(s, w, e)
+		z, err = divideParts(s, w, e, exp)
 	}
 	if err != nil {
 		return false, err
 	}
-	scaleBack(exp, w)
 	for i := 0; i < n && !lower; i++ {
 		slices.Reverse(z.data[i*n:][:n])
 	}

@@ -148,10 +148,12 @@ func svd(s Solver[float64], wide bool, m, n int, a []float64, lda int, sv []floa
 		return err
 	}
 	if v.Cols == 0 && v.Rows == 0 {
-		return singularValues(func() error {
+		err := singularValues(func() error {
 			_, err := s.atOnce(0, 0, 0)
 			return err
-		}, wide, b.d, b.e)
+		}, wide, b.d, b.e, bidiagonalParts(b.d, b.e))
+		sortDescending(b.d)
+		return err
 	}
 	ut, vt, ldvt, err := b.diagonalize(wide)
 	if err != nil {
@@ -189,6 +191,7 @@ func (b *bidiagonal) diagonalize(wide bool) (ut, vt rows, ldvt int, err error) {
 		}
 		return ut, vt, b.n, err
 	}
+	parts := bidiagonalParts(b.d, b.e)
 	d, e := slices.Clone(b.d), slices.Clone(b.e)
 	var values parallel.Group // beside the vectors, for which the caller's goroutine calls the solver
 	var failed atomic.Bool
@@ -199,12 +202,31 @@ func (b *bidiagonal) diagonalize(wide bool) (ut, vt rows, ldvt int, err error) {
 				return ErrNotConverged
 			}
 			return nil
-		}, wide, b.d, b.e)
+		}, wide, b.d, b.e, parts)
 	})
+	var u, v []rows
 	func() {
 		defer values.Wait()
-		ut, vt, err = divideSingular(b.Solver, b.vectorsQ, d, e)
+		u, v, err = divideSingularParts(b.Solver, b.vectorsQ, d, e, parts)
 		failed.Store(err != nil)
 	}()
-	return ut, vt, b.n + 1, cmp.Or(err, errValues)
+	if err = cmp.Or(err, errValues); err != nil {
+		return rows{}, rows{}, 0, err
+	}
+	if len(parts) == 1 {
+		return u[0], v[0], b.n + 1, nil
+	}
+	order := descending(b.d)
+	sortBy(order, b.d)
+	if b.vectorsQ {
+		ut = gather(parts, u, 0, order)
+	}
+	return ut, gather(parts, v, 1, order), b.n, nil
+}
+
+// descending is the order of values, the largest first.
+func descending(values []float64) []int {
+	order := ascending(values)
+	slices.Reverse(order)
+	return order
 }

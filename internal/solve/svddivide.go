@@ -2,7 +2,6 @@ package solve
 
 import (
 	"math"
-	"slices"
 
 	"github.com/tandem-gpu/tandem/internal/host"
 )
@@ -69,8 +68,7 @@ func (w *seam) join(u, v [2]rows) (ut, vt rows, err error) {
 	if err != nil {
 		return rows{}, rows{}, err
 	}
-	order := ascending(values)
-	slices.Reverse(order)
+	order := descending(values)
 	for i, o := range order {
 		w.d[i] = values[o]
 	}

@@ -1,0 +1,112 @@
+package solve
+
+import (
+	"math"
+	"slices"
+)
+
+// A part is rows lo to hi-1 of a tridiagonal or bidiagonal matrix, which hang together with no
+// others. It is solved by itself and at its own scale, so that the digits of small parts do not
+// depend on large ones.
+type part struct{ lo, hi int }
+
+func (p part) of(x []float64) []float64 { return x[p.lo:p.hi] }
+
+// partsOf cuts a matrix with the elements e beside the diagonal behind each row i of which cut says
+// so, and behind the last; there e becomes 0.
+func partsOf(e []float64, cut func(i int) bool) (parts []part) {
+	lo := 0
+	for i := range e {
+		if i == len(e)-1 || cut(i) {
+			e[i] = 0
+			parts = append(parts, part{lo, i + 1})
+			lo = i + 1
+		}
+	}
+	return parts
+}
+
+// tridiagonalParts cuts the symmetric (d, e) where e is next to nothing beside the diagonal.
+func tridiagonalParts(d, e []float64) []part {
+	return partsOf(e, func(i int) bool {
+		return math.Abs(e[i]) <= ulp*math.Sqrt(math.Abs(d[i]))*math.Sqrt(math.Abs(d[i+1]))
+	})
+}
+
+// bidiagonalParts cuts the upper bidiagonal (d, e) of more than leafRows rows where e is next to
+// nothing beside all singular values of the rows of this part up to it, of which mu is a lower
+// bound (Demmel and Kahan).
+func bidiagonalParts(d, e []float64) []part {
+	mu := math.Abs(d[0])
+	return partsOf(e, func(i int) bool {
+		v, next := math.Abs(e[i]), math.Abs(d[i+1])
+		if len(d) > leafRows && v <= ulp*mu {
+			mu = next
+			return true
+		}
+		mu = next * (mu / (mu + v))
+		return false
+	})
+}
+
+// divideParts is [divide] for each part of (d, e). All eigenvalues are multiplied by 2^exp.
+func divideParts(s Solver[float64], d, e []float64, exp int) (zt rows, err error) {
+	parts := tridiagonalParts(d, e)
+	z := make([]rows, len(parts))
+	for i, p := range parts {
+		more, _ := rescaleVectors(p.of(d), p.of(e))
+		if z[i], err = divide(s, p.of(d), p.of(e)); err != nil {
+			return rows{}, err
+		}
+		scaleBack(exp+more, p.of(d))
+	}
+	if len(parts) == 1 {
+		return z[0], nil
+	}
+	order := ascending(d)
+	sortBy(order, d)
+	return gather(parts, z, 0, order), nil
+}
+
+// divideSingularParts is the vectors of [divideSingular] for each part of (d, e).
+func divideSingularParts(s Solver[float64], left bool, d, e []float64, parts []part) (u, v []rows, err error) {
+	u, v = make([]rows, len(parts)), make([]rows, len(parts))
+	for i, p := range parts {
+		if len(parts) > 1 {
+			rescaleVectors(p.of(d), p.of(e))
+		}
+		if u[i], v[i], err = divideSingular(s, left, p.of(d), p.of(e)); err != nil {
+			return nil, nil, err
+		}
+	}
+	return u, v, nil
+}
+
+// sortBy brings x into an order.
+func sortBy(order []int, x []float64) {
+	old := slices.Clone(x)
+	for i, o := range order {
+		x[i] = old[o]
+	}
+}
+
+// gather is the vectors z of all parts in an order, with zeros beside what a part has, and gives
+// their memory back. In z they have more elements than there are rows.
+func gather(parts []part, z []rows, more int, order []int) rows {
+	n := len(order)
+	out, of := takeRows(n*n), make([]int, n)
+	clear(out.data)
+	for i, p := range parts {
+		for k := p.lo; k < p.hi; k++ {
+			of[k] = i
+		}
+	}
+	for i, o := range order {
+		p := parts[of[o]]
+		copy(p.of(out.data[i*n:][:n]), z[of[o]].data[(o-p.lo)*(p.hi-p.lo+more):])
+	}
+	for _, x := range z {
+		x.give()
+	}
+	return out
+}
