@@ -87,7 +87,7 @@ func enqueue[S float32 | float64, F formats, P kinds](j Sum[S], f F, p P) error 
 	}
 	j = j.completed()
 	l := shapeOf(s.Info(), j.X, rows, cols)
-	if rows*cols == 1 && j.X == j.Y && IsNarrow(j.X) {
+	if rows*cols == 1 && j.X == j.Y && isFasterDown(j.X) {
 		l = columnShape(s.Info(), j.X)
 	}
 	switch {
@@ -386,6 +386,15 @@ func IsNarrow[T any](x *linalg.Array[T]) bool {
 	rows, cols := x.Dims()
 	const leastRows = 64
 	return cols <= FewColumns && rows >= leastRows && cols > 0 && x.Stride() != cols && x.Session().Info().Host
+}
+
+// isFasterDown tells whether the sum of all of x is faster by columns: where these are few, but not
+// of few rows, nor one alone, which a single work-item would have, unless it is beyond caches.
+func isFasterDown[T any](x *linalg.Array[T]) bool {
+	const leastRows, caches = 256, 1 << 23
+	rows, cols := x.Dims()
+	alone := cols == 1 && rows*x.Stride() <= caches/int(unsafe.Sizeof(*new(T)))
+	return IsNarrow(x) && rows >= leastRows && !alone
 }
 
 // eachGrid is the grid of Each.
