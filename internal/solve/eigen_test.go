@@ -138,6 +138,43 @@ func TestEigSymFarShift(t *testing.T) {
 	}
 }
 
+// Positive definite matrices whose rows become smaller and smaller keep most digits of their small
+// eigenvalues, which are their singular values; with vectors, up to the rows that are not divided.
+func TestEigSymOfGraded(t *testing.T) {
+	rng := rand.New(rand.NewPCG(47, 48))
+	for i := range 200 {
+		n, ratio, lower := 3+i%60, 0.5+4*rng.Float64(), i%2 == 0
+		a := make([]float64, n*n)
+		for i := range n {
+			for j := range i + 1 {
+				x := 0.01 * rng.NormFloat64()
+				if i == j {
+					x = 1
+				}
+				a[i*n+j] = x * math.Exp2(-ratio/2*float64(i+j))
+				a[j*n+i] = a[i*n+j]
+			}
+		}
+		want := make([]float64, n)
+		SVD(Solver[float64]{}, n, n, slices.Clone(a), n, want, SingularVectors{})
+		slices.Reverse(want)
+		if !lower { // which is reduced from the last row on
+			slices.Reverse(a)
+		}
+		for _, vectors := range []bool{false, n <= leafRows} {
+			w := make([]float64, n)
+			if ok, err := EigSym(Solver[float64]{}, vectors, lower, n, slices.Clone(a), n, w); !ok || err != nil {
+				t.Fatal(ok, err)
+			}
+			for k, v := range w {
+				if !(math.Abs(v-want[k]) <= 1e-9*want[k]) {
+					t.Fatalf("%d rows of ratio %v, lower %t: value %d is %v, want %v", n, ratio, lower, k, v, want[k])
+				}
+			}
+		}
+	}
+}
+
 // EigSym ends for matrices of numbers that are far from each other, and is right.
 func TestEigSymOfHardMatrices(t *testing.T) {
 	count := 20000

@@ -102,9 +102,10 @@ func (q *implicit) block(l, end int) bool {
 				}
 				q.steps, q.rough = 0, true
 			}
-			first, off := d[l], e[l-lag]
+			first, off, far := d[l], e[l-lag], e[m-step-lag]
 			q.sweep(l, m, step, lag)
-			if q.rough || d[l] == first && e[l-lag] == off { // or the step has vanished among very small numbers
+			// or the step has vanished among very small numbers, and not on its way from large ones
+			if q.rough || d[l] == first && e[l-lag] == off && e[m-step-lag] == far {
 				lo, hi := min(l, m), max(l, m)
 				nothing = ulp * max(math.Abs(d[lo+host.Iamax(d[lo:hi+1])]), math.Abs(e[lo+host.Iamax(e[lo:hi])]))
 				least = max(least, nothing)
