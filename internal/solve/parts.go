@@ -91,7 +91,7 @@ func sortBy(order []int, x []float64) {
 }
 
 // gather is the vectors z of all parts in an order, with zeros beside what a part has, and gives
-// their memory back. In z they have more elements than there are rows.
+// their memory back. In z each has so many elements more, which are left out.
 func gather(parts []part, z []rows, more int, order []int) rows {
 	n := len(order)
 	out, of := takeRows(n*n), make([]int, n)
