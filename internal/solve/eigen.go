@@ -1,16 +1,17 @@
 package solve
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
 	"github.com/tandem-gpu/tandem/internal/host"
+	"github.com/tandem-gpu/tandem/internal/parallel"
 )
 
 // EigSym makes the symmetric A of n by n, whose lower or upper triangle counts and of which all is
 // overwritten, its eigenvectors, in columns, and w its eigenvalues, in ascending order. Without
-// vectors it makes w alone, by another way, and leaves A: the last bits differ. With NaN or
-// infinities ok is false, and all is NaN; where the iteration for an eigenvalue does not end, the
+// vectors it makes w alone, of the same bits, and leaves A. With NaN or infinities ok is false, and all is NaN; where the iteration for an eigenvalue does not end, the
 // error is [ErrNotConverged].
 func EigSym(
 	s Solver[float64], vectors, lower bool, n int, a []float64, lda int, w []float64,
@@ -66,20 +67,21 @@ func eigSym(
 		slices.Reverse(e[:n-1])
 	}
 	if !vectors {
-		err = ql(w, e, nil, nil)
+		err = eigenvalues(w, e, tridiagonalParts(w, e))
+		slices.SortStableFunc(w, cmp.Compare[float64])
 		scaleBack(exp, w)
 		return true, err
 	}
 	z := rows{data: x[work:]}
 	if n <= leafRows {
 		err = ql(w, e, z.data[:n*n], z.data[n*n:])
-		scaleBack(exp, w)
 	} else {
-		z, err = divideParts(s, w, e, exp)
+		z, err = diagonalize(s, w, e)
 	}
 	if err != nil {
 		return false, err
 	}
+	scaleBack(exp, w)
 	for i := 0; i < n && !lower; i++ {
 		slices.Reverse(z.data[i*n:][:n])
 	}
@@ -90,6 +92,46 @@ func eigSym(
 		swap(a[i*lda:][:n], a[(n-1-i)*lda:][:n])
 	}
 	return true, err
+}
+
+// diagonalize makes d the eigenvalues of the tridiagonal (d, e) in ascending order, and gives the
+// eigenvectors, in rows.
+func diagonalize(s Solver[float64], d, e []float64) (z rows, err error) {
+	parts := tridiagonalParts(d, e)
+	dv, ev := slices.Clone(d), slices.Clone(e)
+	var values parallel.Group // beside the vectors, for which the caller's goroutine calls the solver
+	var errValues error
+	values.Go(func() { errValues = eigenvalues(d, e, parts) })
+	var all []rows
+	func() {
+		defer values.Wait()
+		all, err = divideParts(s, dv, ev, parts)
+	}()
+	if err = cmp.Or(err, errValues); err != nil {
+		return rows{}, err
+	}
+	if len(parts) == 1 {
+		return all[0], nil
+	}
+	order := ascending(d)
+	sortBy(order, d)
+	return gather(parts, all, 0, order), nil
+}
+
+// eigenvalues makes d the eigenvalues of the tridiagonal (d, e), those of each part in ascending
+// order.
+func eigenvalues(d, e []float64, parts []part) error {
+	for _, p := range parts {
+		exp := 0
+		if len(parts) > 1 {
+			exp, _ = rescaleVectors(p.of(d), p.of(e))
+		}
+		if err := ql(p.of(d), p.of(e), nil, nil); err != nil {
+			return err
+		}
+		scaleBack(exp, p.of(d))
+	}
+	return nil
 }
 
 func fill(x []float64, v float64) {

@@ -26,10 +26,11 @@ func partsOf(e []float64, cut func(i int) bool) (parts []part) {
 	return parts
 }
 
-// tridiagonalParts cuts the symmetric (d, e) where e is next to nothing beside the diagonal.
+// tridiagonalParts cuts the symmetric (d, e) of more than leafRows rows where e is next to nothing
+// beside the diagonal.
 func tridiagonalParts(d, e []float64) []part {
 	return partsOf(e, func(i int) bool {
-		return math.Abs(e[i]) <= ulp*math.Sqrt(math.Abs(d[i]))*math.Sqrt(math.Abs(d[i+1]))
+		return len(d) > leafRows && math.Abs(e[i]) <= ulp*math.Sqrt(math.Abs(d[i]))*math.Sqrt(math.Abs(d[i+1]))
 	})
 }
 
@@ -49,23 +50,16 @@ func bidiagonalParts(d, e []float64) []part {
 	})
 }
 
-// divideParts is [divide] for each part of (d, e). All eigenvalues are multiplied by 2^exp.
-func divideParts(s Solver[float64], d, e []float64, exp int) (zt rows, err error) {
-	parts := tridiagonalParts(d, e)
-	z := make([]rows, len(parts))
+// divideParts is the vectors of [divide] for each part of (d, e).
+func divideParts(s Solver[float64], d, e []float64, parts []part) (z []rows, err error) {
+	z = make([]rows, len(parts))
 	for i, p := range parts {
-		more, _ := rescaleVectors(p.of(d), p.of(e))
+		rescaleVectors(p.of(d), p.of(e))
 		if z[i], err = divide(s, p.of(d), p.of(e)); err != nil {
-			return rows{}, err
+			return nil, err
 		}
-		scaleBack(exp+more, p.of(d))
 	}
-	if len(parts) == 1 {
-		return z[0], nil
-	}
-	order := ascending(d)
-	sortBy(order, d)
-	return gather(parts, z, 0, order), nil
+	return z, nil
 }
 
 // divideSingularParts is the vectors of [divideSingular] for each part of (d, e).
