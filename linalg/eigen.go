@@ -8,10 +8,10 @@ import (
 )
 
 // An EigSym is the eigenvalues and eigenvectors of a symmetric matrix: A*V = V*W for orthogonal V
-// and diagonal W. A reduction to tridiagonal form, implicit QL, and divide and conquer for vectors of
-// more than 32 values make it, in float64 also where A is of float32, as docs/contract.md defines:
-// so its bits, signs of vectors too, depend on nothing but those of A. It is read only, and safe for
-// concurrent use.
+// and diagonal W. A reduction to tridiagonal form, implicit QL, and divide and conquer for vectors
+// of more than 32 values make it, in float64 also where A is of float32, as docs/contract.md
+// defines: so its bits, signs of vectors too, depend on nothing but those of A. It is read only,
+// and safe for concurrent use.
 type EigSym[T Float] struct {
 	values  []T
 	vectors Matrix[T]
@@ -25,8 +25,8 @@ func FactorEigSym[T Float](a Matrix[T], opts ...Option) (*EigSym[T], error) {
 	return eigSym("FactorEigSym", true, a, opts)
 }
 
-// EigenvaluesSym is the eigenvalues of [FactorEigSym] alone, with the same bits, in ascending order,
-// in less time.
+// EigenvaluesSym is the eigenvalues of [FactorEigSym] alone, with the same bits, in ascending
+// order, in less time.
 func EigenvaluesSym[T Float](a Matrix[T], opts ...Option) ([]T, error) {
 	f, err := eigSym("EigenvaluesSym", false, a, opts)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 
 // EigSym makes the symmetric A of n by n, whose lower or upper triangle counts and of which all is
 // overwritten, its eigenvectors, in columns, and w its eigenvalues, in ascending order. Without
-// vectors it makes w alone, of the same bits, and leaves A. With NaN or infinities ok is false, and all is NaN; where the iteration for an eigenvalue does not end, the
-// error is [ErrNotConverged].
+// vectors it makes w alone, of the same bits, and leaves A. With NaN or infinities ok is false, and
+// all is NaN; where the iteration for an eigenvalue does not end, the error is [ErrNotConverged].
 func EigSym(
 	s Solver[float64], vectors, lower bool, n int, a []float64, lda int, w []float64,
 ) (ok bool, err error) {

@@ -64,7 +64,7 @@ func TestBlocks(t *testing.T) {
 				alone := make([]float64, n)
 				EigSym(Solver[float64]{}, false, lower, n, slices.Clone(a), n, alone)
 				if !slices.IsSorted(w) || !slices.Equal(alone, w) {
-					t.Fatalf("EigSym of blocks %v of %d rows: values are %v, and %v with vectors", sizes, rows, alone, w)
+					t.Fatalf("EigSym of blocks %v of %d rows: values %v, and %v with vectors", sizes, rows, alone, w)
 				}
 				at := func(i, t int) float64 { return z[i*n+t] }
 				checkBlocks(t, "EigSym", rows, sizes, a, w, at, at)
