@@ -251,7 +251,8 @@ type LU[T Float] struct {
 
 // FactorLU is the LU factorization of A. A stays as it is. A matrix that is singular, or not
 // square, is factored as well; it is Solve that fails then. NaN and infinities come through to L
-// and U. The error is ErrOverflow where A has none, but a number of U is beyond the type.
+// and U. The error is ErrOverflow where A has none, but a number of U is beyond the type. Where
+// numbers are subnormal, digits are lost: scale such a matrix.
 //
 // A large matrix is factored in the memory of the session's device, if that has room for it and is
 // not this processor. Others are factored on the host, with large products on the session's

@@ -101,7 +101,8 @@ func (f *SVD[T]) Cond() T {
 // the smallest such: V times the inverse of S times UᵀB, where only the first Rank(relative)
 // singular values count. It is packed and new. The error is ErrShape where B has other rows than A,
 // backend.ErrArgument where relative is negative or NaN, and ErrOverflow where the largest singular
-// value, or X, is beyond the type. Where A has NaN or infinities X is NaN.
+// value, X, or a number on the way to it is beyond the type. Subnormal singular values have lost
+// digits, and X with them: scale such a matrix. Where A has NaN or infinities X is NaN.
 func (f *SVD[T]) Solve(b Matrix[T], relative T) (Matrix[T], error) {
 	if err := checkRightSide(f.u.Rows, f.vt.Cols, b); err != nil {
 		return Matrix[T]{}, err
