@@ -175,10 +175,12 @@ func converted[D, S Stored](x S) (z D) {
 	}
 	single := float32(float)
 	switch {
-	case !isFloat && signed:
-		single, float = float32(int64(bits)), float64(int64(bits))
+	case !isFloat && signed: // by package big, as Go's conversions err on 386
+		single, _ = new(big.Float).SetInt64(int64(bits)).Float32()
+		float = float64(int64(bits))
 	case !isFloat:
-		single, float = float32(bits), float64(bits)
+		single, _ = new(big.Float).SetUint64(bits).Float32()
+		float = float64(bits)
 	}
 	integer := func(size uint, signed bool) uint64 { // of a float the nearest, else the low bits
 		least, most := 0.0, math.Ldexp(1, int(size))

@@ -2275,15 +2275,15 @@ var kronKernels = support.Kernels{
 }
 
 var kronFloat32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("kron_float32", nativecode.Code_kron.Of("kron_float32", "a125147ae2add8640e01e9bc97bd29da"), support.Params{}.Matrix("z", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4), kronFloat32Go, kronFloat32Plain, "move.go")
+	return kernelsPacked.Source("kron_float32", nativecode.Code_kron.Of("kron_float32", "9637eb8bc1eaaa609f21ee88d458edde"), support.Params{}.Matrix("z", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4), kronFloat32Go, kronFloat32Plain, "move.go")
 }}
 
 var kronFloat64Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("kron_float64", nativecode.Code_kron.Of("kron_float64", "2802bceb8c86bdb74106d921008e6e06"), support.Params{}.Matrix("z", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8), kronFloat64Go, kronFloat64Plain, "move.go")
+	return kernelsPacked.Source("kron_float64", nativecode.Code_kron.Of("kron_float64", "78a76cb770f8dcb7284d71f3ce06545b"), support.Params{}.Matrix("z", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8), kronFloat64Go, kronFloat64Plain, "move.go")
 }}
 
 var kronInt32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("kron_int32", nativecode.Code_kron.Of("kron_int32", "c17459524d0ada7a983fa5ca572c3766"), support.Params{}.Matrix("z", "int", 4).ConstMatrix("x", "int", 4).ConstMatrix("y", "int", 4), kronInt32Go, kronInt32Plain, "move.go")
+	return kernelsPacked.Source("kron_int32", nativecode.Code_kron.Of("kron_int32", "6fc243753a12498ca8922a3cb7848a3e"), support.Params{}.Matrix("z", "int", 4).ConstMatrix("x", "int", 4).ConstMatrix("y", "int", 4), kronInt32Go, kronInt32Plain, "move.go")
 }}
 
 // launchLower makes z [lower] of the inputs, element by element, as launch.Map has it.
@@ -2303,15 +2303,15 @@ var lowerKernels = support.Kernels{
 }
 
 var lowerFloat32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("lower_float32", nativecode.Code_lower.Of("lower_float32", "4b9b5400bb3038839350b97d51681af2"), support.MapParams("float", "float", "int", "int"), support.Map3(gpu_lower), support.Map3(lower[float32]), "move.go")
+	return kernelsPacked.Map("lower_float32", nativecode.Code_lower.Of("lower_float32", "9039111a877215ee2168d8639c3243ed"), support.MapParams("float", "float", "int", "int"), support.Map3(gpu_lower), support.Map3(lower[float32]), "move.go")
 }}
 
 var lowerFloat64Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("lower_float64", nativecode.Code_lower.Of("lower_float64", "a5008299f0ccfbd1e73cd0257bd03098"), support.MapParams("double", "double", "int", "int"), support.Map3(gpu_lower_), support.Map3(lower[float64]), "move.go")
+	return kernelsPacked.Map("lower_float64", nativecode.Code_lower.Of("lower_float64", "c465115a60b9730a3d6147ebb5b5cc78"), support.MapParams("double", "double", "int", "int"), support.Map3(gpu_lower_), support.Map3(lower[float64]), "move.go")
 }}
 
 var lowerInt32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Map("lower_int32", nativecode.Code_lower.Of("lower_int32", "1b071e334474020c92372eb1415b6e81"), support.MapParams("int", "int", "int", "int"), support.Map3(gpu_lower__), support.Map3(lower[int32]), "move.go")
+	return kernelsPacked.Map("lower_int32", nativecode.Code_lower.Of("lower_int32", "befb69566280b21c5c425176409cb968"), support.MapParams("int", "int", "int", "int"), support.Map3(gpu_lower__), support.Map3(lower[int32]), "move.go")
 }}
 
 // launchFMax makes z [fMax] of the inputs, element by element, as launch.Map has it.
@@ -2635,7 +2635,7 @@ func indicesFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 							h3 := z_.Cols_
 							for j_ := begin_ + (i0 - b0); j_ < end_; j_ = j_ + n0 {
 //line array.go:115
-								h1[(i_*h2)+j_] = support.FMA32(float32(((i_ * h3) + j_)), step_, start_)
+								h1[(i_*h2)+j_] = support.FMA32(support.Float32(((i_ * h3) + j_)), step_, start_)
 							}
 						}
 					}
@@ -2870,7 +2870,7 @@ func kronFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				for i2 := b2; i2 < e2; i2++ {
 					for i1 := a1; i1 < e1; i1++ {
 						for i0 := a0; i0 < e0; i0++ {
-							/*line move.go:291*/ i_ := i1
+							/*line move.go:293*/ i_ := i1
 							j_ := i0
 							z_.Data_[(i_*z_.Stride_)+j_] = float32(x_.Data_[(support.Div(i_, y_.Rows_)*x_.Stride_)+support.Div(j_, y_.Cols_)] * y_.Data_[(support.Rem(i_, y_.Rows_)*y_.Stride_)+support.Rem(j_, y_.Cols_)])
 						}
@@ -2907,7 +2907,7 @@ func kronFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				for i2 := b2; i2 < e2; i2++ {
 					for i1 := a1; i1 < e1; i1++ {
 						for i0 := a0; i0 < e0; i0++ {
-							/*line move.go:291*/ i_ := i1
+							/*line move.go:293*/ i_ := i1
 							j_ := i0
 							z_.Data_[(i_*z_.Stride_)+j_] = float64(x_.Data_[(support.Div(i_, y_.Rows_)*x_.Stride_)+support.Div(j_, y_.Cols_)] * y_.Data_[(support.Rem(i_, y_.Rows_)*y_.Stride_)+support.Rem(j_, y_.Cols_)])
 						}
@@ -2944,7 +2944,7 @@ func kronInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				for i2 := b2; i2 < e2; i2++ {
 					for i1 := a1; i1 < e1; i1++ {
 						for i0 := a0; i0 < e0; i0++ {
-							/*line move.go:291*/ i_ := i1
+							/*line move.go:293*/ i_ := i1
 							j_ := i0
 							z_.Data_[(i_*z_.Stride_)+j_] = x_.Data_[(support.Div(i_, y_.Rows_)*x_.Stride_)+support.Div(j_, y_.Cols_)] * y_.Data_[(support.Rem(i_, y_.Rows_)*y_.Stride_)+support.Rem(j_, y_.Cols_)]
 						}
@@ -3898,7 +3898,7 @@ func gpu_toFloat32___(x_ int32) float32 {
 }
 
 func gpu_toFloat32____(x_ int64) float32 {
-	/*line convert.go:167*/ return float32(x_)
+	/*line convert.go:167*/ return support.Float32(x_)
 //line kernels_tandem.go:3903
 }
 
@@ -3918,7 +3918,7 @@ func gpu_toFloat32_______(x_ uint32) float32 {
 }
 
 func gpu_toFloat32________(x_ uint64) float32 {
-	/*line convert.go:167*/ return float32(x_)
+	/*line convert.go:167*/ return support.Float32(x_)
 //line kernels_tandem.go:3923
 }
 
@@ -4488,7 +4488,7 @@ func gpu_floorRem(x_ int32, y_ int32) int32 {
 }
 
 func gpu_lower(x_ float32, i_ int32, j_ int32) float32 {
-	/*line move.go:244*/ if j_ <= i_ {
+	/*line move.go:246*/ if j_ <= i_ {
 		return x_
 	}
 	return float32(0)
@@ -4496,7 +4496,7 @@ func gpu_lower(x_ float32, i_ int32, j_ int32) float32 {
 }
 
 func gpu_lower_(x_ float64, i_ int32, j_ int32) float64 {
-	/*line move.go:244*/ if j_ <= i_ {
+	/*line move.go:246*/ if j_ <= i_ {
 		return x_
 	}
 	return float64(0)
@@ -4504,7 +4504,7 @@ func gpu_lower_(x_ float64, i_ int32, j_ int32) float64 {
 }
 
 func gpu_lower__(x_ int32, i_ int32, j_ int32) int32 {
-	/*line move.go:244*/ if j_ <= i_ {
+	/*line move.go:246*/ if j_ <= i_ {
 		return x_
 	}
 	return int32(0)

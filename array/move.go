@@ -110,8 +110,8 @@ func Roll[T Stored](c, a *Array[T], rows, cols int) error {
 }
 
 // Diff makes element j of each row of c element j+1 of a's less element j, where c has a column
-// less than a; where it has a row less, rows of c are so of rows of a. c may not share elements
-// with a.
+// less than a, or none of none; where it has a row less, rows of c are so of rows of a. c may not
+// share elements with a.
 func Diff[T Element](c, a *Array[T]) error {
 	rows, cols, err := pair("Diff", c, a)
 	if err != nil {
@@ -119,6 +119,8 @@ func Diff[T Element](c, a *Array[T]) error {
 	}
 	r, n := a.Dims()
 	switch {
+	case r == rows && n == 0 && cols == 0, n == cols && r == 0 && rows == 0:
+		return nil // of nothing
 	case r == rows && n == cols+1:
 		return c.Sub(a.Slice(0, r, 1, n), a.Slice(0, r, 0, n-1))
 	case r == rows+1 && n == cols:

@@ -119,7 +119,8 @@ func softmaxEach[T Float](c, a *Array[T]) error {
 // Var of the row, of which there are as many as elements. Each step is rounded. gain and bias are
 // rows, columns or numbers, as for Mul and Add. c may be a, and shares no elements with them. Of
 // float32 the Var of numbers from near 1e19 on is infinite, of float64 from 1e154: then 0 stands
-// for the product with 1/sqrt(Var + eps), or NaN where a - Mean is infinite, too.
+// for the product with 1/sqrt(Var + eps), or NaN where a - Mean is infinite, too. It is NaN where
+// Var and eps are 0.
 func LayerNorm[T Float, G, B Arg[T]](c, a *Array[T], gain G, bias B, eps T) error {
 	return normalized("LayerNorm", c, a, func(mean *Array[T]) error {
 		err := cmp.Or(checkInput("LayerNorm", "gain", c, gain), checkInput("LayerNorm", "bias", c, bias))
@@ -142,7 +143,8 @@ func LayerNorm[T Float, G, B Arg[T]](c, a *Array[T], gain G, bias B, eps T) erro
 // RMSNorm makes each row of c (a·(1/sqrt(m + eps)))·gain, where m is the exact sum of the squares
 // of the row over their number, rounded once; each other step is rounded. gain is a row, a column
 // or a number, as for Mul. c may be a, and shares no elements with it. Where squares are beyond T,
-// from near 1e19 of float32 and 1e154 of float64 on, 0 stands for the product with 1/sqrt(m + eps).
+// from near 1e19 of float32 and 1e154 of float64 on, 0 stands for the product with 1/sqrt(m + eps);
+// it is NaN where m and eps are 0.
 func RMSNorm[T Float, G Arg[T]](c, a *Array[T], gain G, eps T) error {
 	return normalized("RMSNorm", c, a, func(scale *Array[T]) error {
 		if err := checkInput("RMSNorm", "gain", c, gain); err != nil {

@@ -76,8 +76,8 @@ func deviation[T Float](op string, c, a *linalg.Array[T], ddof int, root bool) e
 // Cov makes element (i, j) of c the covariance of rows i and j of a, which has as many rows as c
 // has rows and columns: with d = x - Mean, of the row, rounded, the exact sum of d[i,k]*d[j,k] over
 // n - ddof for n columns, rounded once. So the diagonal is Var. Where n is not above ddof it is
-// NaN. c shares no elements with a. The device needs float64. It takes twice the memory of a while
-// it runs, and goes over a once for each row.
+// NaN, as where an infinite d meets 0. c shares no elements with a. The device needs float64. It
+// takes twice the memory of a while it runs, and goes over a once for each row.
 func Cov[T Float](c, a *Array[T], ddof int) error {
 	if _, rows, _, err := checkCovariance("Cov", c, a, ddof); err != nil || rows == 0 {
 		return err

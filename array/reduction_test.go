@@ -214,6 +214,7 @@ func TestReduceRefuses(t *testing.T) {
 	try(t, ReduceContext(t.Context(), s, sum, c.Slice(0, 1, 0, 1), empty))
 	share := Share[float32]{Rows: 3, Cols: 4, Local: a, Block: 8}
 	_, shareErr := ReduceShare(t.Context(), s, sum, OverRows, share, 2, 5)
+	_, nilErr := ReduceShare(t.Context(), s, nil, OverRows, share, 2, 3)
 	for _, x := range []struct {
 		err, want error
 		text      string
@@ -222,6 +223,8 @@ func TestReduceRefuses(t *testing.T) {
 		{ReduceContext(t.Context(), s, sum, c, short), linalg.ErrShape, "sum: the operand is 3x4 float32"},
 		{ReduceContext(t.Context(), s, sum, c.Slice(0, 1, 0, 1), endless), linalg.ErrShape, "sum: the operand"},
 		{shareErr, backend.ErrArgument, "sum: results 2 to 5 of 3x4"},
+		{nilErr, backend.ErrArgument, "the reduction is nil"},
+		{MergeShares(s, nil, OverAll, share, []int64{1, 2}, c.Data[:1]), backend.ErrArgument, "the reduction is nil"},
 		{MergeShares(s, sum, OverAll, share, []int64{1, 2}, c.Data[:1]), linalg.ErrShape, "2 numbers"},
 		{ReduceContext(t.Context(), s, argmin, c, a), backend.ErrArgument, "argmin: a result of float32"},
 		{ReduceContext(canceled, s, sum, c, a), context.Canceled, ""},

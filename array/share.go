@@ -31,6 +31,9 @@ func (p Share[T]) reducer(op *Reduction, over Over) reducer[T] {
 // is nil.
 func ReduceShare[T Element](ctx context.Context, s *linalg.Session, op *Reduction, over Over, p Share[T], lo, hi int,
 ) (states []int64, err error) {
+	if op == nil {
+		return nil, errNoReduction
+	}
 	r := p.reducer(op, over)
 	if err := cmp.Or(checkMatrix(op, "the share", p.Local), r.begin(s, 0)); err != nil {
 		return nil, err
@@ -53,6 +56,9 @@ func ReduceShare[T Element](ctx context.Context, s *linalg.Session, op *Reductio
 // gave of all of them for these results, one after the other, in any order. Of p the dimensions of
 // the whole count alone. It works on session s, or on the default device where s is nil.
 func MergeShares[D, T Element](s *linalg.Session, op *Reduction, over Over, p Share[T], states []int64, c []D) error {
+	if op == nil {
+		return errNoReduction
+	}
 	r := p.reducer(op, over)
 	if err := cmp.Or(checkResult[D, T](op), r.begin(s, 0)); err != nil || len(c) == 0 {
 		return err

@@ -154,19 +154,20 @@ func operand[T any](b any) (a *Array[T], number array.Const[T], err error) {
 // value is the number b as a T.
 func value[T any](b any) (v T, err error) {
 	var x float64
+	var single float32
 	switch b := b.(type) {
 	case int:
-		x = float64(b)
+		x, single = float64(b), float32(b)
 	case int32:
-		x = float64(b)
+		x, single = float64(b), float32(b)
 	case float32:
-		x = float64(b)
+		x, single = float64(b), b
 	case float64:
-		x = b
+		x, single = b, float32(b)
 	}
 	switch p := any(&v).(type) {
 	case *float32:
-		*p = float32(x)
+		*p = single
 	case *float64:
 		*p = x
 	case *int32:

@@ -1474,12 +1474,12 @@ func layerNormGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 					for t2_, i_ := d_, int64(0); i_ < t2_; i_ = i_ + int64(1) {
 						mean_ = mean_ + x_[at_+(i_*n_)]
 					}
-					mean_ = mean_ / float32(d_)
+					mean_ = mean_ / support.Float32(d_)
 					for t3_, i2_ := d_, int64(0); i2_ < t3_; i2_ = i2_ + int64(1) {
 						v_ := x_[at_+(i2_*n_)] - mean_
 						variance_ = support.FMA32(v_, v_, variance_)
 					}
-					r_ := f32.Rsqrt((variance_ / float32(d_)) + float32(1e-05))
+					r_ := f32.Rsqrt((variance_ / support.Float32(d_)) + float32(1e-05))
 					for t4_, i3_ := d_, int64(0); i3_ < t4_; i3_ = i3_ + int64(1) {
 						y_[at_+(i3_*n_)] = float32((x_[at_+(i3_*n_)] - mean_) * r_)
 					}
@@ -1524,8 +1524,8 @@ func layerNormBackGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 						mean_ = mean_ + dy_[at_+(i_*n_)]
 						along_ = support.FMA32(dy_[at_+(i_*n_)], y_[at_+(i_*n_)], along_)
 					}
-					mean_ = mean_ / float32(d_)
-					along_ = along_ / float32(d_)
+					mean_ = mean_ / support.Float32(d_)
+					along_ = along_ / support.Float32(d_)
 					for t3_, i2_ := d_, int64(0); i2_ < t3_; i2_ = i2_ + int64(1) {
 						dx_[at_+(i2_*n_)] = dx_[at_+(i2_*n_)] + float32(((dy_[at_+(i2_*n_)]-mean_)-float32(y_[at_+(i2_*n_)]*along_))*scale_[(s_*n_)+t_])
 					}

@@ -59,6 +59,24 @@ func Int[I gpu.Integer, F gpu.Float](x F) I {
 	return I(v)
 }
 
+// Float32 is the float32 that is the nearest to x, ties to even. On processors of 32 bits Go 1.26
+// takes another for some x from 2^46 on, but none of 53 bits, of which the last tells whether there
+// was more.
+func Float32[I int64 | uint64](x I) float32 {
+	high := x >> 53
+	switch {
+	case bits.UintSize == 64:
+		return float32(x)
+	case high == 0 || high == ^I(0):
+		return float32(float64(x))
+	}
+	h := x >> 11
+	if x&(1<<11-1) != 0 {
+		h |= 1
+	}
+	return float32(float64(h)) * (1 << 11)
+}
+
 // FMA32 is a*b + c, rounded once.
 func FMA32(a, b, c float32) float32 { return host.FMA32(a, b, c) }
 

@@ -2,6 +2,8 @@ package support_test
 
 import (
 	"math"
+	"math/big"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/tandem-gpu/tandem/gpu"
@@ -25,6 +27,23 @@ func testInt[F gpu.Float, I gpu.Integer](t *testing.T, x []F, want []I) {
 	for i, v := range x {
 		if got := support.Int[I](v); got != want[i] {
 			t.Errorf("%T of %v is %v, want %v", got, v, got, want[i])
+		}
+	}
+}
+
+// Integers become the nearest float32, on 32-bit machines, too.
+func TestFloat32(t *testing.T) {
+	rng := rand.New(rand.NewPCG(49, 50))
+	for range 200000 {
+		x := rng.Uint64() >> rng.IntN(64)
+		if rng.IntN(2) == 0 { // beside the middle of two
+			x &^= 1<<rng.IntN(64) - 1
+			x += uint64(rng.IntN(3)) - 1
+		}
+		want, _ := new(big.Float).SetUint64(x).Float32()
+		signed, _ := new(big.Float).SetInt64(int64(x)).Float32()
+		if y, z := support.Float32(x), support.Float32(int64(x)); y != want || z != signed {
+			t.Fatalf("%d is %v, want %v, and as int64 %v, want %v", x, y, want, z, signed)
 		}
 	}
 }

@@ -497,6 +497,9 @@ func (p *Printer) expr(e *ir.Expr) string {
 		if e.X.Type.Float() && e.Type.Integer() {
 			return fmt.Sprintf("support.Int[%s](%s)", p.typ(e.Type), p.bare(e.X))
 		}
+		if e.X.Type.Integer() && e.X.Type.Bits() == 64 && e.Type.Kind == ir.KindFloat32 {
+			return fmt.Sprintf("support.Float32(%s)", p.notConstant(e.X))
+		}
 		return fmt.Sprintf("%s(%s)", p.typ(e.Type), p.notConstant(e.X))
 	case ir.OpIndex:
 		return p.index(e)
