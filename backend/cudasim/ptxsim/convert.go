@@ -126,11 +126,12 @@ func (c *conversion) floatToInt(x float64) uint64 {
 }
 
 func (c *conversion) intToFloat(v uint64) uint64 {
-	x, y, exact := float64(v), float32(v), new(big.Float).SetUint64(v)
+	x, exact := float64(v), new(big.Float).SetUint64(v)
 	if c.src.class == signed {
 		s := signExtend(v, c.src.bits)
-		x, y, exact = float64(s), float32(s), exact.SetInt64(s)
+		x, exact = float64(s), exact.SetInt64(s)
 	}
+	y, _ := exact.Float32() // Go's own conversion errs on 386
 	if c.mode != nearest {
 		x, y = round[float64](exact, c.mode), round[float32](exact, c.mode)
 	}
