@@ -49,7 +49,11 @@ func TestBlocks(t *testing.T) {
 	rng := rand.New(rand.NewPCG(45, 46))
 	for _, rows := range []int{1, 2, 17, 40} {
 		for _, sizes := range [][]float64{
-			{1, 1e-14}, {1e-20, 1}, {1, 1e-100, 1}, {1e-200, 1, 1e-290}, {1e150, 1e-30, 1e-100},
+			{1, 1e-14},
+			{1e-20, 1},
+			{1, 1e-100, 1},
+			{1e-200, 1, 1e-290},
+			{1e150, 1e-30, 1e-100},
 			slices.Repeat([]float64{1e-20, 1, 1e-10}, 34/rows),
 		} {
 			n, a := blockDiagonal(rng, rows, sizes)
