@@ -23,10 +23,8 @@ func testHalf[H Half](t *testing.T, s *linalg.Session, widen func(H) float32, na
 		x, next := widen(h), widen(h+1)
 		middle := x + (next-x)/2
 		halves[i], singles[i] = h, x
-		copy(numbers[4*i:], []float32{
-			middle, math.Nextafter32(middle, x), math.Nextafter32(middle, next),
-			math.Float32frombits(random.Uint32()),
-		})
+		copy(numbers[4*i:], []float32{middle, math.Nextafter32(middle, x), math.Nextafter32(middle, next),
+			math.Float32frombits(random.Uint32())})
 	}
 	from := upload(t, s, rows, cols, true, halves)
 	for _, strided := range []bool{false, true} {

@@ -129,20 +129,9 @@ func TestFloor(t *testing.T) {
 		map2(m, "FloorMod", FloorMod[float64, *Array[float64], *Array[float64]], floorMod[float64])
 		zero, inf, nan := math.Copysign(0, -1), math.Inf(1), math.NaN()
 		for _, c := range [][4]float64{ // a, b, a // b and a % b
-			{7, 2, 3, 1},
-			{-7, 2, -4, 1},
-			{7, -2, -4, -1},
-			{-7, -2, 3, -1},
-			{6, -2, -3, zero},
-			{-6, 3, -2, 0},
-			{1, 0.1, 9, math.Mod(1, 0.1)},
-			{0, -3, zero, zero},
-			{5, inf, 0, 5},
-			{-5, inf, -1, inf},
-			{1, 0, inf, nan},
-			{zero, 0, nan, nan},
-			{inf, 2, nan, nan},
-			{nan, 1, nan, nan},
+			{7, 2, 3, 1}, {-7, 2, -4, 1}, {7, -2, -4, -1}, {-7, -2, 3, -1}, {6, -2, -3, zero}, {-6, 3, -2, 0},
+			{1, 0.1, 9, math.Mod(1, 0.1)}, {0, -3, zero, zero}, {5, inf, 0, 5}, {-5, inf, -1, inf},
+			{1, 0, inf, nan}, {zero, 0, nan, nan}, {inf, 2, nan, nan}, {nan, 1, nan, nan},
 		} {
 			a, b := upload(t, s, 1, 1, true, c[:1]), upload(t, s, 1, 1, true, c[1:2])
 			z := newTarget(t, s, 1, 1, true, 77.0)
@@ -290,8 +279,7 @@ func testProd[T Element](t *testing.T, s *linalg.Session, guard T) {
 	}
 	_, isInt := any(guard).(int32)
 	for _, row := range [][]float64{ // the last is the product
-		{0x1p100, 0x1p100, 0x1p-100, 0x1p-100, 1},
-		{0x1p-74, 0x3p-75, 0x3p-149},
+		{0x1p100, 0x1p100, 0x1p-100, 0x1p-100, 1}, {0x1p-74, 0x3p-75, 0x3p-149},
 		{0x1p-149, 0x1p-149, 0x1p127, 0x1p127, 0x1p44, 1},
 	} {
 		if isInt {

@@ -302,10 +302,8 @@ func TestScaling(t *testing.T) {
 		got, want complex128
 	}{
 		{"Mul that cancels", Mul(complex(0x1p600, 0x1p600), complex(0x1p600, 0x1p600)), complex(0, math.Inf(1))},
-		{
-			"Mul that cancels to a number", Mul(complex(0x1p600+0x1p548, 0x1p600), complex(0x1p600, 0x1p600)),
-			complex(math.Inf(1), math.Inf(1)),
-		},
+		{"Mul that cancels to a number", Mul(complex(0x1p600+0x1p548, 0x1p600), complex(0x1p600, 0x1p600)),
+			complex(math.Inf(1), math.Inf(1))},
 		{"Mul within", Mul(complex(0x1.8p1023, 0x1p1023), complex(1, 1)), complex(0x1p1022, math.Inf(1))},
 		{"Div of the largest", Div(complex(most, most), complex(most, most)), 1},
 		{"Div of the smallest", Div(complex(least, least), complex(least, least)), 1},

@@ -110,8 +110,7 @@ func leftOfGroup(it gpu.Item, stage []int64, m left) left {
 
 func leftAt(stage []int64, n, k int) left {
 	return left{
-		int128{uint64(stage[k]), uint64(stage[n+k])},
-		int128{uint64(stage[2*n+k]), uint64(stage[3*n+k])},
+		int128{uint64(stage[k]), uint64(stage[n+k])}, int128{uint64(stage[2*n+k]), uint64(stage[3*n+k])},
 		stage[4*n+k],
 	}
 }
