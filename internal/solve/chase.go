@@ -11,21 +11,17 @@ import (
 // singularValues makes d the singular values of the bidiagonal (d, e), those of each part in
 // descending order, by the iteration of [chase]. An error of ask ends it.
 func singularValues(ask func() error, lower bool, d, e []float64, parts []part) error {
-	for _, p := range parts {
-		q, exp := chase{d: p.of(d), e: p.of(e), ask: ask}, 0
-		if len(parts) > 1 {
-			exp, _ = rescaleVectors(q.d, q.e)
-		}
+	return solveParts(parts, d, e, func(_ int, d, e []float64) error {
+		q := chase{d: d, e: e, ask: ask}
 		if err := q.iterate(lower); err != nil {
 			return err
 		}
-		for i, v := range q.d {
-			q.d[i] = math.Abs(v)
+		for i, v := range d {
+			d[i] = math.Abs(v)
 		}
-		sortDescending(q.d)
-		scaleBack(exp, q.d)
-	}
-	return nil
+		sortDescending(d)
+		return nil
+	})
 }
 
 func sortDescending(x []float64) {

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/tandem-gpu/tandem/internal/host"
-	"github.com/tandem-gpu/tandem/internal/parallel"
 )
 
 // EigSym makes the symmetric A of n by n, whose lower or upper triangle counts and of which all is
@@ -98,40 +97,26 @@ func eigSym(
 // eigenvectors, in rows.
 func diagonalize(s Solver[float64], d, e []float64) (z rows, err error) {
 	parts := tridiagonalParts(d, e)
-	dv, ev := slices.Clone(d), slices.Clone(e)
-	var values parallel.Group // beside the vectors, for which the caller's goroutine calls the solver
-	var errValues error
-	values.Go(func() { errValues = eigenvalues(d, e, parts) })
-	var all []rows
-	func() {
-		defer values.Wait()
-		all, err = divideParts(s, dv, ev, parts)
-	}()
-	if err = cmp.Or(err, errValues); err != nil {
-		return rows{}, err
-	}
-	if len(parts) == 1 {
-		return all[0], nil
+	dv, ev, all := slices.Clone(d), slices.Clone(e), make([]rows, len(parts))
+	err = beside(func() error { return eigenvalues(d, e, parts) }, func() error {
+		return solveParts(parts, dv, ev, func(i int, d, e []float64) (err error) {
+			rescaleVectors(d, e)
+			all[i], err = divide(s, d, e)
+			return err
+		})
+	})
+	if err != nil || len(parts) == 1 {
+		return all[0], err
 	}
 	order := ascending(d)
-	sortBy(order, d)
+	permute(d, slices.Clone(d), order)
 	return gather(parts, all, 0, order), nil
 }
 
 // eigenvalues makes d the eigenvalues of the tridiagonal (d, e), those of each part in ascending
 // order.
 func eigenvalues(d, e []float64, parts []part) error {
-	for _, p := range parts {
-		exp := 0
-		if len(parts) > 1 {
-			exp, _ = rescaleVectors(p.of(d), p.of(e))
-		}
-		if err := ql(p.of(d), p.of(e), nil, nil); err != nil {
-			return err
-		}
-		scaleBack(exp, p.of(d))
-	}
-	return nil
+	return solveParts(parts, d, e, func(_ int, d, e []float64) error { return ql(d, e, nil, nil) })
 }
 
 func fill(x []float64, v float64) {

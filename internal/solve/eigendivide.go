@@ -59,9 +59,7 @@ func (g *glue) join(q1, q2 rows) (rows, error) {
 		return rows{}, err
 	}
 	order := ascending(values) // equal ones as they are, those of roots first
-	for i, o := range order {
-		g.d[i] = values[o]
-	}
+	permute(g.d, values, order)
 	return g.vectors(g.n, g.q, order, g.right)
 }
 

@@ -1,8 +1,10 @@
 package solve
 
 import (
+	"cmp"
 	"math"
-	"slices"
+
+	"github.com/tandem-gpu/tandem/internal/parallel"
 )
 
 // A part is rows lo to hi-1 of a tridiagonal or bidiagonal matrix, which hang together with no
@@ -50,37 +52,38 @@ func bidiagonalParts(d, e []float64) []part {
 	})
 }
 
-// divideParts is the vectors of [divide] for each part of (d, e).
-func divideParts(s Solver[float64], d, e []float64, parts []part) (z []rows, err error) {
-	z = make([]rows, len(parts))
+// solveParts calls solve for each part of (d, e). Several are scaled first, and d is scaled back.
+func solveParts(parts []part, d, e []float64, solve func(i int, d, e []float64) error) error {
 	for i, p := range parts {
-		rescaleVectors(p.of(d), p.of(e))
-		if z[i], err = divide(s, p.of(d), p.of(e)); err != nil {
-			return nil, err
-		}
-	}
-	return z, nil
-}
-
-// divideSingularParts is the vectors of [divideSingular] for each part of (d, e).
-func divideSingularParts(s Solver[float64], left bool, d, e []float64, parts []part) (u, v []rows, err error) {
-	u, v = make([]rows, len(parts)), make([]rows, len(parts))
-	for i, p := range parts {
+		d, e, exp := p.of(d), p.of(e), 0
 		if len(parts) > 1 {
-			rescaleVectors(p.of(d), p.of(e))
+			exp, _ = rescaleVectors(d, e)
 		}
-		if u[i], v[i], err = divideSingular(s, left, p.of(d), p.of(e)); err != nil {
-			return nil, nil, err
+		if err := solve(i, d, e); err != nil {
+			return err
 		}
+		scaleBack(exp, d)
 	}
-	return u, v, nil
+	return nil
 }
 
-// sortBy brings x into an order.
-func sortBy(order []int, x []float64) {
-	old := slices.Clone(x)
+// beside calls values in a goroutine of its own while it calls vectors in the caller's, which alone
+// may call the solver, and waits for both.
+func beside(values, vectors func() error) error {
+	var group parallel.Group
+	var errValues error
+	group.Go(func() { errValues = values() })
+	err := func() error {
+		defer group.Wait()
+		return vectors()
+	}()
+	return cmp.Or(err, errValues)
+}
+
+// permute makes x the elements of y in an order.
+func permute(x, y []float64, order []int) {
 	for i, o := range order {
-		x[i] = old[o]
+		x[i] = y[o]
 	}
 }
 

@@ -1,13 +1,11 @@
 package solve
 
 import (
-	"cmp"
 	"math"
 	"slices"
 	"sync/atomic"
 
 	"github.com/tandem-gpu/tandem/internal/host"
-	"github.com/tandem-gpu/tandem/internal/parallel"
 )
 
 // SingularVectors is where [SVD] leaves vectors. With k the smaller dimension of A, of m by n, U is
@@ -193,31 +191,27 @@ func (b *bidiagonal) diagonalize(wide bool) (ut, vt rows, ldvt int, err error) {
 	}
 	parts := bidiagonalParts(b.d, b.e)
 	d, e := slices.Clone(b.d), slices.Clone(b.e)
-	var values parallel.Group // beside the vectors, for which the caller's goroutine calls the solver
+	u, v := make([]rows, len(parts)), make([]rows, len(parts))
 	var failed atomic.Bool
-	var errValues error
-	values.Go(func() {
-		errValues = singularValues(func() error {
-			if failed.Load() {
-				return ErrNotConverged
-			}
-			return nil
-		}, wide, b.d, b.e, parts)
-	})
-	var u, v []rows
-	func() {
-		defer values.Wait()
-		u, v, err = divideSingularParts(b.Solver, b.vectorsQ, d, e, parts)
-		failed.Store(err != nil)
-	}()
-	if err = cmp.Or(err, errValues); err != nil {
-		return rows{}, rows{}, 0, err
+	ask := func() error {
+		if failed.Load() {
+			return ErrNotConverged
+		}
+		return nil
 	}
-	if len(parts) == 1 {
-		return u[0], v[0], b.n + 1, nil
+	err = beside(func() error { return singularValues(ask, wide, b.d, b.e, parts) }, func() error {
+		err := solveParts(parts, d, e, func(i int, d, e []float64) (err error) {
+			u[i], v[i], err = divideSingular(b.Solver, b.vectorsQ, d, e)
+			return err
+		})
+		failed.Store(err != nil)
+		return err
+	})
+	if err != nil || len(parts) == 1 {
+		return u[0], v[0], b.n + 1, err
 	}
 	order := descending(b.d)
-	sortBy(order, b.d)
+	permute(b.d, slices.Clone(b.d), order)
 	if b.vectorsQ {
 		ut = gather(parts, u, 0, order)
 	}

@@ -69,9 +69,7 @@ func (w *seam) join(u, v [2]rows) (ut, vt rows, err error) {
 		return rows{}, rows{}, err
 	}
 	order := descending(values)
-	for i, o := range order {
-		w.d[i] = values[o]
-	}
+	permute(w.d, values, order)
 	scaleBack(exp, w.d)
 	if w.left {
 		if ut, err = w.vectors(n, w.u, order, w.leftMix); err != nil {
