@@ -105,10 +105,18 @@ func (j *Job) work(ctx context.Context, report func(float64), workers []*worker,
 	all, errs := pool.Left(), make([]error, len(workers))
 	tick, finished := make(chan struct{}, 1), make(chan struct{})
 	var wait sync.WaitGroup
-	for n, w := range workers {
+	for n, w := range workers { // one after the other: jobs at once would wait for each other's
 		w.pool, w.tick = pool, tick
+		if w.geometry != nil {
+			w.own, errs[n] = w.d.takePipeline(ctx)
+		}
+	}
+	for n, w := range workers {
 		wait.Go(func() {
-			if errs[n] = w.serve(ctx); errs[n] != nil {
+			if errs[n] == nil {
+				errs[n] = w.serve(ctx)
+			}
+			if errs[n] != nil {
 				pool.Fail(n)
 			}
 			w.d.Account(w.elements, errs[n])
@@ -151,7 +159,10 @@ type worker struct {
 	tick     chan struct{} // something is done
 	elements int           // that the device has computed
 
-	geometry *geometry // of tiles that come in copies; nil where the device works on the host's memory
+	// of tiles that come in copies, and what they come through; nil where the device works on the
+	// host's memory
+	geometry *geometry
+	own      *pipeline
 }
 
 func (w *worker) serve(ctx context.Context) error {

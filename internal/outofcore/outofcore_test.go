@@ -5,9 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/tandem-gpu/tandem/backend"
 	_ "github.com/tandem-gpu/tandem/backend/cpu"
@@ -89,24 +92,61 @@ func (c *copying) Store(t tiles.Tile, mem []byte) {
 	c.tiles.Add(1)
 }
 
-// An operation that only its regions are known of is done by devices in place and in copies, also
-// where one of them fails; without any left the error is told.
-func TestJob(t *testing.T) {
-	defer outofcore.Shrink(4, 5, 64)()
+// open opens devices that use very little memory.
+func open(t *testing.T, specs ...string) (devices []*outofcore.Device) {
 	t.Setenv(outofcore.EnvMemory, "3000")
-	var devices []*outofcore.Device
-	for _, spec := range []string{"cpu", "cudasim"} {
+	for _, spec := range specs {
 		d, err := backend.Open(spec)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer d.Close()
+		t.Cleanup(func() { d.Close() })
 		o, err := outofcore.NewDevice(d)
 		if err != nil {
 			t.Fatal(err)
 		}
 		devices = append(devices, o)
 	}
+	return devices
+}
+
+// newCopying is a job that copies numbers from 0 on.
+func newCopying() (*outofcore.Job, *copying) {
+	c := &copying{from: make([]int32, rows*cols), to: make([]int32, rows*cols), fail: -1}
+	for i := range c.from {
+		c.from[i] = int32(i)
+	}
+	return &outofcore.Job{
+		Shape: outofcore.Shape{Rows: rows, Cols: cols, Steps: 1, Inputs: 1, Region: same},
+		Work:  c, ElementSize: 4, Key: "copying",
+	}, c
+}
+
+// Jobs at once on the same devices with memory of their own do not wait for each other for ever.
+func TestJobsAtOnce(t *testing.T) {
+	defer outofcore.Shrink(4, 5, 64)()
+	devices := open(t, "cudasim", "cudasim")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var wait sync.WaitGroup
+	for range 4 {
+		wait.Go(func() {
+			for i := 0; i < 50 && ctx.Err() == nil; i++ {
+				j, c := newCopying()
+				if err := j.Run(ctx, nil, devices); err != nil || !slices.Equal(c.to, c.from) {
+					t.Errorf("job %d: %v, or a wrong result", i, err)
+				}
+			}
+		})
+	}
+	wait.Wait()
+}
+
+// An operation that only its regions are known of is done by devices in place and in copies, also
+// where one of them fails; without any left the error is told.
+func TestJob(t *testing.T) {
+	defer outofcore.Shrink(4, 5, 64)()
+	devices := open(t, "cpu", "cudasim")
 	for _, x := range []struct {
 		devices []*outofcore.Device
 		fail    int
@@ -120,14 +160,8 @@ func TestJob(t *testing.T) {
 		{devices[1:], 0},
 	} {
 		what := fmt.Sprintf("%d devices, %d fails", len(x.devices), x.fail)
-		c := &copying{from: make([]int32, rows*cols), to: make([]int32, rows*cols), fail: x.fail}
-		for i := range c.from {
-			c.from[i] = int32(i)
-		}
-		j := outofcore.Job{
-			Shape: outofcore.Shape{Rows: rows, Cols: cols, Steps: 1, Inputs: 1, Region: same},
-			Work:  c, ElementSize: 4, Key: "copying",
-		}
+		j, c := newCopying()
+		c.fail = x.fail
 		last := 0.0
 		err := j.Run(t.Context(), func(f float64) { last = f }, x.devices)
 		if len(x.devices) == 1 && x.fail == 0 {

@@ -86,11 +86,7 @@ type finishedTile struct {
 
 // pipelined computes tiles until there are no more.
 func (w *worker) pipelined(ctx context.Context) (err error) {
-	p, err := w.d.takePipeline(ctx)
-	if err != nil {
-		return err
-	}
-	u := &pipelinedWorker{worker: w, pipeline: p, geometry: *w.geometry}
+	u := &pipelinedWorker{worker: w, pipeline: w.own, geometry: *w.geometry}
 	defer func() { err = u.leave(err) }()
 	if err := u.reserve(); err != nil {
 		return err
