@@ -1332,15 +1332,15 @@ var cumProdKernels = support.Kernels{
 }
 
 var cumProdFloat32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("cumProd_float32", nativecode.Code_cumprod.Of("cumProd_float32", "856cd4e072c63fdfecf483898b60ba0a"), support.Params{}.Matrix("z", "float", 4).ConstMatrix("x", "float", 4), cumProdFloat32Go, cumProdFloat32Plain, "cumulative.go")
+	return kernelsPacked.Source("cumProd_float32", nativecode.Code_cumprod.Of("cumProd_float32", "c62aedeaba4ac947175004bc8b577291"), support.Params{}.Matrix("z", "float", 4).ConstMatrix("x", "float", 4), cumProdFloat32Go, cumProdFloat32Plain, "cumulative.go")
 }}
 
 var cumProdFloat64Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("cumProd_float64", nativecode.Code_cumprod.Of("cumProd_float64", "9c111f30029cf17c44500ab7324243c5"), support.Params{}.Matrix("z", "double", 8).ConstMatrix("x", "double", 8), cumProdFloat64Go, cumProdFloat64Plain, "cumulative.go")
+	return kernelsPacked.Source("cumProd_float64", nativecode.Code_cumprod.Of("cumProd_float64", "f4d0a1b21d46deae89090624fe09cb89"), support.Params{}.Matrix("z", "double", 8).ConstMatrix("x", "double", 8), cumProdFloat64Go, cumProdFloat64Plain, "cumulative.go")
 }}
 
 var cumProdInt32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("cumProd_int32", nativecode.Code_cumprod.Of("cumProd_int32", "14a3e95abf57453d0b4a67a4acd97731"), support.Params{}.Matrix("z", "int", 4).ConstMatrix("x", "int", 4), cumProdInt32Go, cumProdInt32Plain, "cumulative.go")
+	return kernelsPacked.Source("cumProd_int32", nativecode.Code_cumprod.Of("cumProd_int32", "fd4d8d0d1d418b0d213debb977c52630"), support.Params{}.Matrix("z", "int", 4).ConstMatrix("x", "int", 4), cumProdInt32Go, cumProdInt32Plain, "cumulative.go")
 }}
 
 // launchExp makes z [exp] of the inputs, element by element, as launch.Map has it.
@@ -2275,15 +2275,15 @@ var kronKernels = support.Kernels{
 }
 
 var kronFloat32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("kron_float32", nativecode.Code_kron.Of("kron_float32", "9637eb8bc1eaaa609f21ee88d458edde"), support.Params{}.Matrix("z", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4), kronFloat32Go, kronFloat32Plain, "move.go")
+	return kernelsPacked.Source("kron_float32", nativecode.Code_kron.Of("kron_float32", "49456094368f5b5da1eba4bb15e8b91d"), support.Params{}.Matrix("z", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4), kronFloat32Go, kronFloat32Plain, "move.go")
 }}
 
 var kronFloat64Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("kron_float64", nativecode.Code_kron.Of("kron_float64", "78a76cb770f8dcb7284d71f3ce06545b"), support.Params{}.Matrix("z", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8), kronFloat64Go, kronFloat64Plain, "move.go")
+	return kernelsPacked.Source("kron_float64", nativecode.Code_kron.Of("kron_float64", "50546149599291ce8da4b6f8ed808a17"), support.Params{}.Matrix("z", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8), kronFloat64Go, kronFloat64Plain, "move.go")
 }}
 
 var kronInt32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("kron_int32", nativecode.Code_kron.Of("kron_int32", "6fc243753a12498ca8922a3cb7848a3e"), support.Params{}.Matrix("z", "int", 4).ConstMatrix("x", "int", 4).ConstMatrix("y", "int", 4), kronInt32Go, kronInt32Plain, "move.go")
+	return kernelsPacked.Source("kron_int32", nativecode.Code_kron.Of("kron_int32", "84c5c788f265a5053f0ae2ef0cd27ffa"), support.Params{}.Matrix("z", "int", 4).ConstMatrix("x", "int", 4).ConstMatrix("y", "int", 4), kronInt32Go, kronInt32Plain, "move.go")
 }}
 
 // launchLower makes z [lower] of the inputs, element by element, as launch.Map has it.
@@ -2375,11 +2375,11 @@ var mulApartKernels = support.Kernels{
 }
 
 var mulApartFloat32Parts32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("mulApart_float32_parts32", nativecode.Code_mulapart.Of("mulApart_float32_parts32", "c4cb833bd5b36140e4dd612e0f2d524b"), support.Params{}.Matrix("x", "float", 4).Matrix("e", "long", 8).ConstMatrix("y", "float", 4).ConstMatrix("f", "long", 8), mulApartFloat32Parts32Go, mulApartFloat32Parts32Plain, "reduce.go")
+	return kernelsPacked.Source("mulApart_float32_parts32", nativecode.Code_mulapart.Of("mulApart_float32_parts32", "9c279c28004419a5be8de25f645984ec"), support.Params{}.Matrix("x", "float", 4).Matrix("e", "long", 8).ConstMatrix("y", "float", 4).ConstMatrix("f", "long", 8), mulApartFloat32Parts32Go, mulApartFloat32Parts32Plain, "reduce.go")
 }}
 
 var mulApartFloat64Parts64Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("mulApart_float64_parts64", nativecode.Code_mulapart.Of("mulApart_float64_parts64", "3c13e0e404d6368c56851e99a9cad268"), support.Params{}.Matrix("x", "double", 8).Matrix("e", "long", 8).ConstMatrix("y", "double", 8).ConstMatrix("f", "long", 8), mulApartFloat64Parts64Go, mulApartFloat64Parts64Plain, "reduce.go")
+	return kernelsPacked.Source("mulApart_float64_parts64", nativecode.Code_mulapart.Of("mulApart_float64_parts64", "83bbb3d714d64c8eed9e53f1426ce95f"), support.Params{}.Matrix("x", "double", 8).Matrix("e", "long", 8).ConstMatrix("y", "double", 8).ConstMatrix("f", "long", 8), mulApartFloat64Parts64Go, mulApartFloat64Parts64Plain, "reduce.go")
 }}
 
 // launchTogether runs [together] over grid. Slices and matrices are in host memory or on the device of s;
@@ -2398,11 +2398,11 @@ var togetherKernels = support.Kernels{
 }
 
 var togetherFloat32Parts32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("together_float32_parts32", nativecode.Code_together.Of("together_float32_parts32", "54bd1b89b62dc4cbe0b9d2b5b279483a"), support.Params{}.Matrix("z", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("e", "long", 8), togetherFloat32Parts32Go, togetherFloat32Parts32Plain, "reduce.go")
+	return kernelsPacked.Source("together_float32_parts32", nativecode.Code_together.Of("together_float32_parts32", "05d00b3b940e130d9eb94d7031c37d4f"), support.Params{}.Matrix("z", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("e", "long", 8), togetherFloat32Parts32Go, togetherFloat32Parts32Plain, "reduce.go")
 }}
 
 var togetherFloat64Parts64Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("together_float64_parts64", nativecode.Code_together.Of("together_float64_parts64", "5e281153b49a59eaa32ccfef73768e1c"), support.Params{}.Matrix("z", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("e", "long", 8), togetherFloat64Parts64Go, togetherFloat64Parts64Plain, "reduce.go")
+	return kernelsPacked.Source("together_float64_parts64", nativecode.Code_together.Of("together_float64_parts64", "35347adccfb3092dfaaad293fcc72df7"), support.Params{}.Matrix("z", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("e", "long", 8), togetherFloat64Parts64Go, togetherFloat64Parts64Plain, "reduce.go")
 }}
 
 // launchBetween makes z [between] of the inputs, element by element, as launch.Map has it.

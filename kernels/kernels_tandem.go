@@ -12,7 +12,7 @@ import (
 )
 
 var quadsAlongKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("quadsAlong_kernel", nativecode.Code_quadsalong.Of("quadsAlong_kernel", "f90af5d4a3d5c21319b34d1beb2fa4ef"), support.Params{}.ConstMatrix("a", "uchar", 1).Matrix("c", "int", 4), quadsAlongGo, quadsAlongPlain, "bytes.go")
+	return kernelsPacked.Source("quadsAlong_kernel", nativecode.Code_quadsalong.Of("quadsAlong_kernel", "6d640cff5f83e6f576d47dd63de06049"), support.Params{}.ConstMatrix("a", "uchar", 1).Matrix("c", "int", 4), quadsAlongGo, quadsAlongPlain, "bytes.go")
 }}
 
 var quadsDownKernel = support.Lazy{New: func() *backend.Source {
@@ -20,15 +20,15 @@ var quadsDownKernel = support.Lazy{New: func() *backend.Source {
 }}
 
 var matmulNaiveFloat32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("matmulNaive_float32", nativecode.Code_matmulnaive.Of("matmulNaive_float32", "bde819945720b51669174f1a4ff7409e"), support.Params{}.ConstMatrix("a", "float", 4).ConstMatrix("b", "float", 4).Matrix("c", "float", 4), matmulNaiveFloat32Go, matmulNaiveFloat32Plain, "textbook.go")
+	return kernelsPacked.Source("matmulNaive_float32", nativecode.Code_matmulnaive.Of("matmulNaive_float32", "21ff5879ad146ef78bca8eb41741d44a"), support.Params{}.ConstMatrix("a", "float", 4).ConstMatrix("b", "float", 4).Matrix("c", "float", 4), matmulNaiveFloat32Go, matmulNaiveFloat32Plain, "textbook.go")
 }}
 
 var matmulNaiveFloat64Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("matmulNaive_float64", nativecode.Code_matmulnaive.Of("matmulNaive_float64", "71f17ba6066cc61669905461d57f4ad0"), support.Params{}.ConstMatrix("a", "double", 8).ConstMatrix("b", "double", 8).Matrix("c", "double", 8), matmulNaiveFloat64Go, matmulNaiveFloat64Plain, "textbook.go")
+	return kernelsPacked.Source("matmulNaive_float64", nativecode.Code_matmulnaive.Of("matmulNaive_float64", "8503cc4b31cf9fd3a15710d621c3164a"), support.Params{}.ConstMatrix("a", "double", 8).ConstMatrix("b", "double", 8).Matrix("c", "double", 8), matmulNaiveFloat64Go, matmulNaiveFloat64Plain, "textbook.go")
 }}
 
 var matmulNaiveInt32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("matmulNaive_int32", nativecode.Code_matmulnaive.Of("matmulNaive_int32", "532958271b3d8a66177040e92f68e499"), support.Params{}.ConstMatrix("a", "int", 4).ConstMatrix("b", "int", 4).Matrix("c", "int", 4), matmulNaiveInt32Go, matmulNaiveInt32Plain, "textbook.go")
+	return kernelsPacked.Source("matmulNaive_int32", nativecode.Code_matmulnaive.Of("matmulNaive_int32", "f8e3b9536b504d2094b7f63a221b5f3c"), support.Params{}.ConstMatrix("a", "int", 4).ConstMatrix("b", "int", 4).Matrix("c", "int", 4), matmulNaiveInt32Go, matmulNaiveInt32Plain, "textbook.go")
 }}
 
 var matmulTiledFloat32Kernel = support.Lazy{New: func() *backend.Source {
@@ -44,15 +44,15 @@ var matmulTiledInt32Kernel = support.Lazy{New: func() *backend.Source {
 }}
 
 var transposeNaiveFloat32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("transposeNaive_float32", nativecode.Code_transposenaive.Of("transposeNaive_float32", "b9df06f2adc2ba3f918e9d2fec7c3641"), support.Params{}.ConstMatrix("a", "float", 4).Matrix("c", "float", 4), transposeNaiveFloat32Go, transposeNaiveFloat32Plain, "textbook.go")
+	return kernelsPacked.Source("transposeNaive_float32", nativecode.Code_transposenaive.Of("transposeNaive_float32", "57ab1e075770b8d71d40d932c4ea0c17"), support.Params{}.ConstMatrix("a", "float", 4).Matrix("c", "float", 4), transposeNaiveFloat32Go, transposeNaiveFloat32Plain, "textbook.go")
 }}
 
 var transposeNaiveFloat64Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("transposeNaive_float64", nativecode.Code_transposenaive.Of("transposeNaive_float64", "9dab0c3af5957848d4287efb8ecf30a6"), support.Params{}.ConstMatrix("a", "double", 8).Matrix("c", "double", 8), transposeNaiveFloat64Go, transposeNaiveFloat64Plain, "textbook.go")
+	return kernelsPacked.Source("transposeNaive_float64", nativecode.Code_transposenaive.Of("transposeNaive_float64", "98ee5b0de1929da4dc0932a4743c121e"), support.Params{}.ConstMatrix("a", "double", 8).Matrix("c", "double", 8), transposeNaiveFloat64Go, transposeNaiveFloat64Plain, "textbook.go")
 }}
 
 var transposeNaiveInt32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("transposeNaive_int32", nativecode.Code_transposenaive.Of("transposeNaive_int32", "30330c047b2f3fff86f8177e0938bcbb"), support.Params{}.ConstMatrix("a", "int", 4).Matrix("c", "int", 4), transposeNaiveInt32Go, transposeNaiveInt32Plain, "textbook.go")
+	return kernelsPacked.Source("transposeNaive_int32", nativecode.Code_transposenaive.Of("transposeNaive_int32", "b91386f3d3e99de555998ebebd9398a1"), support.Params{}.ConstMatrix("a", "int", 4).Matrix("c", "int", 4), transposeNaiveInt32Go, transposeNaiveInt32Plain, "textbook.go")
 }}
 
 var scaleFloat32Kernel = support.Lazy{New: func() *backend.Source {

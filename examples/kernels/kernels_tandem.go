@@ -212,7 +212,7 @@ void blackScholes_kernel(__global f32 *calls_p, const ulong calls_off, const ulo
 }
 `,
 	Packed: kernelsPTX("blackScholes_kernel"),
-	Native: nativecode.Code_blackscholes.Of("blackScholes_kernel", "cc1af1e375c248f1d302b5e014429843"),
+	Native: nativecode.Code_blackscholes.Of("blackScholes_kernel", "d85762560da58749fc1b11afa8d1915b"),
 }
 
 // launchConvolve runs [convolve] over grid. Slices and matrices are in host memory or on the device of s;
@@ -373,7 +373,7 @@ void histogram_kernel(__global u32 *counts_p, const ulong counts_off, const ulon
 }
 `,
 	Packed: kernelsPTX("histogram_kernel"),
-	Native: nativecode.Code_histogram.Of("histogram_kernel", "972b90ffafa60cf6e74ba5ea055c241d"),
+	Native: nativecode.Code_histogram.Of("histogram_kernel", "6cca9772cc0d04e1dd8f9c0e44cb6b4d"),
 }
 
 // launchLife runs [life] over grid. Slices and matrices are in host memory or on the device of s;

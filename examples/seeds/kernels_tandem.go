@@ -433,7 +433,7 @@ void Twice_kernel(__global const i32 *a_p, const ulong a_off, const ulong a_len,
 }
 `,
 	Packed: kernelsPTX("Twice_kernel"),
-	Native: nativecode.Code_twice.Of("Twice_kernel", "4122e8026032d51f72f1075e2d78f74e"),
+	Native: nativecode.Code_twice.Of("Twice_kernel", "b9afc7da642d01da127080c0917342de"),
 }
 
 // LaunchTwice2D runs [Twice2D] over grid. Slices and matrices are in host memory or on the device of s;

@@ -77,19 +77,19 @@ var PlaceShortKernels = support.Kernels{
 }
 
 var PlaceShortUint8Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("PlaceShort_uint8", nativecode.Code_placeshort.Of("PlaceShort_uint8", "1fb3322b1c3647a4160b1293a5b48140"), support.Params{}.Matrix("c", "uchar", 1).ConstMatrix("a", "uchar", 1).Scalar("m.Row", "long", 8).Scalar("m.RowI", "long", 8).Scalar("m.RowJ", "long", 8).Scalar("m.Col", "long", 8).Scalar("m.ColI", "long", 8).Scalar("m.ColJ", "long", 8), PlaceShortUint8Go, PlaceShortUint8Plain, "moves.go")
+	return kernelsPacked.Source("PlaceShort_uint8", nativecode.Code_placeshort.Of("PlaceShort_uint8", "c0b2067f1aca3d51e10c3c098807a1d7"), support.Params{}.Matrix("c", "uchar", 1).ConstMatrix("a", "uchar", 1).Scalar("m.Row", "long", 8).Scalar("m.RowI", "long", 8).Scalar("m.RowJ", "long", 8).Scalar("m.Col", "long", 8).Scalar("m.ColI", "long", 8).Scalar("m.ColJ", "long", 8), PlaceShortUint8Go, PlaceShortUint8Plain, "moves.go")
 }}
 
 var PlaceShortUint16Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("PlaceShort_uint16", nativecode.Code_placeshort.Of("PlaceShort_uint16", "4078a63ec74a849e988b2bbe5261bc61"), support.Params{}.Matrix("c", "ushort", 2).ConstMatrix("a", "ushort", 2).Scalar("m.Row", "long", 8).Scalar("m.RowI", "long", 8).Scalar("m.RowJ", "long", 8).Scalar("m.Col", "long", 8).Scalar("m.ColI", "long", 8).Scalar("m.ColJ", "long", 8), PlaceShortUint16Go, PlaceShortUint16Plain, "moves.go")
+	return kernelsPacked.Source("PlaceShort_uint16", nativecode.Code_placeshort.Of("PlaceShort_uint16", "45e05aa432b4a8c5e38ea22079af6241"), support.Params{}.Matrix("c", "ushort", 2).ConstMatrix("a", "ushort", 2).Scalar("m.Row", "long", 8).Scalar("m.RowI", "long", 8).Scalar("m.RowJ", "long", 8).Scalar("m.Col", "long", 8).Scalar("m.ColI", "long", 8).Scalar("m.ColJ", "long", 8), PlaceShortUint16Go, PlaceShortUint16Plain, "moves.go")
 }}
 
 var PlaceShortUint32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("PlaceShort_uint32", nativecode.Code_placeshort.Of("PlaceShort_uint32", "decec719f9b07e7f263a6580f775827e"), support.Params{}.Matrix("c", "uint", 4).ConstMatrix("a", "uint", 4).Scalar("m.Row", "long", 8).Scalar("m.RowI", "long", 8).Scalar("m.RowJ", "long", 8).Scalar("m.Col", "long", 8).Scalar("m.ColI", "long", 8).Scalar("m.ColJ", "long", 8), PlaceShortUint32Go, PlaceShortUint32Plain, "moves.go")
+	return kernelsPacked.Source("PlaceShort_uint32", nativecode.Code_placeshort.Of("PlaceShort_uint32", "f4498b8af435c4e88a360312c16fdb2d"), support.Params{}.Matrix("c", "uint", 4).ConstMatrix("a", "uint", 4).Scalar("m.Row", "long", 8).Scalar("m.RowI", "long", 8).Scalar("m.RowJ", "long", 8).Scalar("m.Col", "long", 8).Scalar("m.ColI", "long", 8).Scalar("m.ColJ", "long", 8), PlaceShortUint32Go, PlaceShortUint32Plain, "moves.go")
 }}
 
 var PlaceShortUint64Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("PlaceShort_uint64", nativecode.Code_placeshort.Of("PlaceShort_uint64", "c792bafc79a4a6c777974fbb33058184"), support.Params{}.Matrix("c", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("m.Row", "long", 8).Scalar("m.RowI", "long", 8).Scalar("m.RowJ", "long", 8).Scalar("m.Col", "long", 8).Scalar("m.ColI", "long", 8).Scalar("m.ColJ", "long", 8), PlaceShortUint64Go, PlaceShortUint64Plain, "moves.go")
+	return kernelsPacked.Source("PlaceShort_uint64", nativecode.Code_placeshort.Of("PlaceShort_uint64", "85557a09ef2f8a1c88e8df9b64fd81e7"), support.Params{}.Matrix("c", "ulong", 8).ConstMatrix("a", "ulong", 8).Scalar("m.Row", "long", 8).Scalar("m.RowI", "long", 8).Scalar("m.RowJ", "long", 8).Scalar("m.Col", "long", 8).Scalar("m.ColI", "long", 8).Scalar("m.ColJ", "long", 8), PlaceShortUint64Go, PlaceShortUint64Plain, "moves.go")
 }}
 
 // LaunchCheck runs [Check] over grid. Slices and matrices are in host memory or on the device of s;
@@ -104,7 +104,7 @@ func LaunchCheck[Arg1 launch.KernelArg[int32], Arg2 launch.KernelArg[int32], Arg
 }
 
 var CheckKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Check_kernel", nativecode.Code_check.Of("Check_kernel", "71a7cd0952333d7675533cca9d151cb4"), support.Params{}.Slice("bad", "int", 4).Slice("owners", "int", 4).ConstMatrix("index", "int", 4).Scalar("rows", "long", 8), CheckGo, CheckPlain, "moves.go")
+	return kernelsPacked.Source("Check_kernel", nativecode.Code_check.Of("Check_kernel", "211e58fbeff9cc609a92fdcbd34734b7"), support.Params{}.Slice("bad", "int", 4).Slice("owners", "int", 4).ConstMatrix("index", "int", 4).Scalar("rows", "long", 8), CheckGo, CheckPlain, "moves.go")
 }}
 
 // LaunchCheckInOrder runs [CheckInOrder] over grid. Slices and matrices are in host memory or on the device of s;

@@ -131,11 +131,11 @@ var FirstsKernels = support.Kernels{
 }
 
 var FirstsUint32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Firsts_uint32", nativecode.Code_firsts.Of("Firsts_uint32", "b9a9790a38fd8c6c4e379d85524c5813"), support.Params{}.Slice("first", "uchar", 1).ConstSlice("x", "uint", 4), FirstsUint32Go, FirstsUint32Plain, "keys.go")
+	return kernelsPacked.Source("Firsts_uint32", nativecode.Code_firsts.Of("Firsts_uint32", "12b6c8bd66adf723ddf924a9509dcb3c"), support.Params{}.Slice("first", "uchar", 1).ConstSlice("x", "uint", 4), FirstsUint32Go, FirstsUint32Plain, "keys.go")
 }}
 
 var FirstsUint64Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Firsts_uint64", nativecode.Code_firsts.Of("Firsts_uint64", "ede7919e761b341efc8d548bda880832"), support.Params{}.Slice("first", "uchar", 1).ConstSlice("x", "ulong", 8), FirstsUint64Go, FirstsUint64Plain, "keys.go")
+	return kernelsPacked.Source("Firsts_uint64", nativecode.Code_firsts.Of("Firsts_uint64", "81fd97744436649cd40e7b9c9853eb31"), support.Params{}.Slice("first", "uchar", 1).ConstSlice("x", "ulong", 8), FirstsUint64Go, FirstsUint64Plain, "keys.go")
 }}
 
 // LaunchReplace runs [Replace] over grid. Slices and matrices are in host memory or on the device of s;
@@ -148,7 +148,7 @@ func LaunchReplace[Arg1 launch.KernelArg[uint64], Arg2 launch.KernelArg[uint64]]
 }
 
 var ReplaceKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Replace_kernel", nativecode.Code_replace.Of("Replace_kernel", "5de277dbcb74975d131bb9607792e4c7"), support.Params{}.Slice("pairs", "ulong", 8).ConstSlice("keys", "ulong", 8), ReplaceGo, ReplacePlain, "keys.go")
+	return kernelsPacked.Source("Replace_kernel", nativecode.Code_replace.Of("Replace_kernel", "7401c1b37d636e48d0da06c46006cba0"), support.Params{}.Slice("pairs", "ulong", 8).ConstSlice("keys", "ulong", 8), ReplaceGo, ReplacePlain, "keys.go")
 }}
 
 // LaunchNearest runs [Nearest] over grid. Slices and matrices are in host memory or on the device of s;
@@ -194,11 +194,11 @@ var ApartKernels = support.Kernels{
 }
 
 var ApartFloat32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Apart_float32", nativecode.Code_apart.Of("Apart_float32", "013e46b977e51ab83846fbc662e8549f"), support.Params{}.Matrix("index", "int", 4).Matrix("distances", "float", 4).ConstSlice("pairs", "ulong", 8), ApartFloat32Go, ApartFloat32Plain, "nearest.go")
+	return kernelsPacked.Source("Apart_float32", nativecode.Code_apart.Of("Apart_float32", "aad12adffbc70fb8526a988a240c3f55"), support.Params{}.Matrix("index", "int", 4).Matrix("distances", "float", 4).ConstSlice("pairs", "ulong", 8), ApartFloat32Go, ApartFloat32Plain, "nearest.go")
 }}
 
 var ApartInt32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Apart_int32", nativecode.Code_apart.Of("Apart_int32", "9bcfcd29f8b2bcdcd80b8626ec15d7fd"), support.Params{}.Matrix("index", "int", 4).Matrix("distances", "int", 4).ConstSlice("pairs", "ulong", 8), ApartInt32Go, ApartInt32Plain, "nearest.go")
+	return kernelsPacked.Source("Apart_int32", nativecode.Code_apart.Of("Apart_int32", "e9384de272e9af70cab93cf281893ec3"), support.Params{}.Matrix("index", "int", 4).Matrix("distances", "int", 4).ConstSlice("pairs", "ulong", 8), ApartInt32Go, ApartInt32Plain, "nearest.go")
 }}
 
 // LaunchInverse makes z [Inverse] of the inputs, element by element, as launch.Map has it.

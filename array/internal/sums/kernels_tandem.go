@@ -331,7 +331,7 @@ func LaunchGather[Arg1 launch.KernelArg[int64], Arg2 launch.KernelArg[int64]](s 
 }
 
 var GatherKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Gather_kernel", nativecode.Code_gather.Of("Gather_kernel", "cf1a17d40c2c84f1b3b0addb630880fc"), support.Params{}.Slice("sums", "long", 8).ConstSlice("words", "long", 8).Scalar("first", "long", 8).Scalar("outputs", "long", 8).Scalar("parts", "long", 8).Scalar("height", "long", 8), GatherGo, GatherPlain, "merge.go")
+	return kernelsPacked.Source("Gather_kernel", nativecode.Code_gather.Of("Gather_kernel", "11b8960af8eadc3e138d42c908ca6b87"), support.Params{}.Slice("sums", "long", 8).ConstSlice("words", "long", 8).Scalar("first", "long", 8).Scalar("outputs", "long", 8).Scalar("parts", "long", 8).Scalar("height", "long", 8), GatherGo, GatherPlain, "merge.go")
 }}
 
 // LaunchGatherFolded runs [GatherFolded] over grid. Slices and matrices are in host memory or on the device of s;
@@ -352,7 +352,7 @@ func LaunchGatherFolded[Arg1 launch.KernelArg[int64], Arg2 launch.KernelArg[int6
 }
 
 var GatherFoldedKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("GatherFolded_kernel", nativecode.Code_gatherfolded.Of("GatherFolded_kernel", "1b20fb60e6e737e8707cff8770aa61f6"), support.Params{}.Slice("states", "long", 8).ConstSlice("parts", "long", 8).Scalar("all", "long", 8).Scalar("first", "long", 8).Scalar("outputs", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("base", "long", 8).Scalar("cols", "long", 8).Scalar("pitch", "long", 8), GatherFoldedGo, GatherFoldedPlain, "merge.go")
+	return kernelsPacked.Source("GatherFolded_kernel", nativecode.Code_gatherfolded.Of("GatherFolded_kernel", "b935505c8865f0e8c6f98250586df200"), support.Params{}.Slice("states", "long", 8).ConstSlice("parts", "long", 8).Scalar("all", "long", 8).Scalar("first", "long", 8).Scalar("outputs", "long", 8).Scalar("count", "long", 8).Scalar("kind", "long", 8).Scalar("base", "long", 8).Scalar("cols", "long", 8).Scalar("pitch", "long", 8), GatherFoldedGo, GatherFoldedPlain, "merge.go")
 }}
 
 // LaunchTotals runs [Totals] over grid. Slices and matrices are in host memory or on the device of s;
@@ -373,11 +373,11 @@ var TotalsKernels = support.Kernels{
 }
 
 var TotalsFloat32SingleKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Totals_float32_single", nativecode.Code_totals.Of("Totals_float32_single", "0bd25b2e0435356fba15a050ba3941ef"), support.Params{}.ConstMatrix("x", "float", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), TotalsFloat32SingleGo, TotalsFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go")
+	return kernelsPacked.Source("Totals_float32_single", nativecode.Code_totals.Of("Totals_float32_single", "02dc72e0501fec58cfcd27bf59171120"), support.Params{}.ConstMatrix("x", "float", 4).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), TotalsFloat32SingleGo, TotalsFloat32SinglePlain, "prefix.go", "../../../internal/superacc/superacc.go")
 }}
 
 var TotalsFloat64DoubleKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Totals_float64_double", nativecode.Code_totals.Of("Totals_float64_double", "ce70045b78d792d4dab925804d535754"), support.Params{}.ConstMatrix("x", "double", 8).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), TotalsFloat64DoubleGo, TotalsFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go")
+	return kernelsPacked.Source("Totals_float64_double", nativecode.Code_totals.Of("Totals_float64_double", "230dabe43ce247a169fc8f4315d7ce2e"), support.Params{}.ConstMatrix("x", "double", 8).Slice("sums", "long", 8).Scalar("block", "long", 8).Scalar("blocks", "long", 8), TotalsFloat64DoubleGo, TotalsFloat64DoublePlain, "prefix.go", "../../../internal/superacc/superacc.go")
 }}
 
 var TotalsInt32IntegerKernel = support.Lazy{New: func() *backend.Source {

@@ -19,7 +19,9 @@ type Edges struct {
 	values  map[*Variable]*Expr // of variables declared before, which may change later
 	Ends    [3][]*Expr          // Global(d) stays below these
 	Strides []int               // d of the loops in steps of GlobalSize(d), from the outer to the inner
-	Wide    [3]*Expr            // Local(d) goes on to here, by a loop in steps of LocalSize(d)
+	// Local(d) goes on to here, by a loop in steps of LocalSize(d): from the loop over dimension 2,
+	// which is around the others, to that over 0
+	Wide [3]*Expr
 }
 
 // CutBody is the body of k without its edges, which a kernel with barriers keeps.
@@ -112,7 +114,8 @@ func compared(e *Expr, tok, swapped token.Token) (x, y *Expr) {
 }
 
 // stride takes loop s if it runs from Global(d) in steps of GlobalSize(d), or from Local(d) in
-// those of LocalSize(d), and one turn of it has nothing to do with the others.
+// those of LocalSize(d), and its turns share no variable. They may share memory: so each work-item
+// keeps their order, in loops within each other, too.
 func (g *Edges) stride(s *Stmt) bool {
 	if s.X == nil || len(s.Post) != 1 || Aimed(s) || !g.stretch && len(LocalsOf(g.kernel.Body)) > 0 {
 		return false
@@ -131,7 +134,11 @@ func (g *Edges) stride(s *Stmt) bool {
 	if !global && !(g.stretch && start.Name == "Local" && g.groupSize(step, d)) {
 		return false
 	}
-	if end = g.shared(end); end == nil || len(g.Ends[d]) > 0 || g.Wide[d] != nil || !g.alone(s.Body, v, d) {
+	wide := slices.IndexFunc(g.Wide[:], func(end *Expr) bool { return end != nil }) // of a loop around s
+	if wide >= 0 && (global || d >= wide) {
+		return false
+	}
+	if end = g.shared(end); end == nil || len(g.Ends[d]) > 0 || !g.alone(s.Body, v, d) {
 		return false
 	}
 	if !global {
@@ -146,13 +153,15 @@ func isItem(e *Expr, name string, d int) bool {
 	return e != nil && e.Op == OpItem && e.Name == name && e.N == d
 }
 
-// groupSize tells whether e is LocalSize(d).
+// groupSize tells whether e is LocalSize(d), and that is known not to be so small that a strip, or
+// rows at once, would have several turns of a work-item.
 func (g *Edges) groupSize(e *Expr, d int) bool {
-	if e != nil && e.Op == OpConst && e.Type.Integer() && g.kernel.Group[d] > 0 {
+	size := g.kernel.Group[d]
+	if e != nil && e.Op == OpConst && e.Type.Integer() {
 		n, exact := constant.Int64Val(constant.ToInt(e.Value))
-		return exact && n == int64(g.kernel.Group[d])
+		return size >= 4 && exact && n == int64(size)
 	}
-	return isItem(e, "LocalSize", d)
+	return size >= 4 && isItem(e, "LocalSize", d)
 }
 
 // alone tells whether a turn of a loop leaves the work-item's variables as they were, does not
@@ -171,12 +180,8 @@ func (g *Edges) alone(body []*Stmt, v *Variable, d int) bool {
 			change(v)
 		}
 		s.WalkExprs(func(e *Expr) {
-			switch {
-			case e.Op == OpAddr:
-				change(RootVariable(e.X))
-			case e.Op != OpVar || e.Var != v:
-				ok = ok && !g.knows(e, d)
-			}
+			change(e.Addressed())
+			ok = ok && (e.Op == OpVar && e.Var == v || !g.knows(e, d))
 		})
 	})
 	return ok

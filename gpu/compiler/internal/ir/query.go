@@ -165,15 +165,22 @@ func DeclaredIn(list []*Stmt) map[*Variable]bool {
 	return own
 }
 
-// Addressed calls f for the variables whose address list takes, at each place.
+// Addressed calls f for the variables of which list takes an address, or a slice, at each place.
 func Addressed(list []*Stmt, f func(*Variable)) {
 	WalkExprs(list, func(e *Expr) {
-		if e.Op == OpAddr {
-			if v := RootVariable(e.X); v != nil {
-				f(v)
-			}
+		if v := e.Addressed(); v != nil {
+			f(v)
 		}
 	})
+}
+
+// Addressed is the variable of which e is an address or a slice, so that who has it may write the
+// variable; nil where e is neither.
+func (e *Expr) Addressed() *Variable {
+	if e.Op == OpAddr || e.Op == OpSlice && e.X.Type.Kind == KindArray {
+		return RootVariable(e.X)
+	}
+	return nil
 }
 
 // ReadsOf is the variables whose values list uses.

@@ -156,14 +156,12 @@ func (p *lanePrinter) name(v *ir.Variable) string {
 	return p.Printer.Name(v)
 }
 
-// all prints the strips of a kernel without barriers. Where it cannot tell groups in a row apart,
-// it takes several at once, and a loop in steps of the grid becomes a part of its turns for each,
-// so that cores work on memory apart from each other's, from end to end.
+// all prints the strips of a kernel without barriers, of several groups in a row at once where it
+// cannot tell them apart.
 func (p *lanePrinter) all(body []*ir.Stmt, g *ir.Edges) {
 	p.loops, p.tail = [3]string{"i0", "i1", "i2"}, true
 	n0, begin := "n0", [3]string{"b0", "b1", "b2"}
-	alike := len(ir.LocalsOf(p.k.Body)) == 0 && !ir.UsesItem(body, "Local", 0) && !ir.UsesItem(body, "Group", 0)
-	if alike {
+	if len(ir.LocalsOf(p.k.Body)) == 0 && !ir.UsesItem(body, "Local", 0) && !ir.UsesItem(body, "Group", 0) {
 		p.Line("i64 more = N0 - 1 - g0;")
 		p.Line("if (more > c->hi - 1 - group) more = c->hi - 1 - group;")
 		p.Line("group += more;")
@@ -172,12 +170,6 @@ func (p *lanePrinter) all(body []*ir.Stmt, g *ir.Edges) {
 	for _, d := range g.Strides {
 		p.Line("const i64 end%d = %s;", d, p.expr(g.Ends[d][0]).c)
 		begin[d] = fmt.Sprintf("a%d", d)
-		if d == 0 && alike { // in cache lines of what is loaded and stored, mostly
-			p.Line("const i64 part = end0 > 0 ? (end0 - 1) / N0 + 64 & ~63 : 0, a0 = g0 * part;")
-			p.Line("{")
-			n0 = "(1 + more) * part"
-			continue
-		}
 		p.Line("for (i64 a%d = b%[1]d; a%[1]d < end%[1]d; a%[1]d += s%[1]d) {", d)
 	}
 	for d, n := range [3]string{n0, "n1", "n2"} {

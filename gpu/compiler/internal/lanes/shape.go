@@ -333,8 +333,8 @@ func valuesOf(body []*ir.Stmt) map[*ir.Variable][]*ir.Expr {
 			m[v] = append(m[v], s.Y)
 		}
 		s.WalkExprs(func(e *ir.Expr) {
-			if e.Op == ir.OpAddr {
-				m[ir.RootVariable(e.X)] = append(m[ir.RootVariable(e.X)], e)
+			if v := e.Addressed(); v != nil {
+				m[v] = append(m[v], e)
 			}
 		})
 	})

@@ -408,6 +408,61 @@ func paces(it gpu.Item, out []int64, x []int32, n, low int) {
 	gpu.AtomicAdd(&out[8], int64(turns)+int64(t[y][it.Local(0)]))
 }
 
+// chains, shares, fills and folds: loops in steps of the grid, or of the group, whose turns share
+// memory with those of the same work-item before.
+//
+//tandem:kernel
+func chains(it gpu.Item, out []int64, n int) {
+	for i := it.Global(0); i < n; i += it.GlobalSize(0) {
+		if i >= it.GlobalSize(0) {
+			out[i] = out[i-it.GlobalSize(0)]*3 + int64(i)
+		}
+	}
+}
+
+//tandem:kernel
+func shares(it gpu.Item, out []int64, n int) {
+	for i := it.Global(0); i < n; i += it.GlobalSize(0) {
+		at := i % it.GlobalSize(0)
+		out[at] = out[at]*3 + int64(i)
+	}
+}
+
+//tandem:kernel
+func fills(it gpu.Item, out []int64, n int) {
+	t := gpu.Local[[32]int64](it)
+	t[it.Local(0)] = 1
+	it.Barrier()
+	for i := it.Local(0); i < n; i += it.LocalSize(0) {
+		at := i % it.LocalSize(0)
+		t[at] = t[at]*3 + int64(i)
+	}
+	it.Barrier()
+	out[it.Global(0)] = t[it.Local(0)]
+}
+
+//tandem:kernel
+//tandem:group 8 4
+func folds(it gpu.Item, out []int64, n int) {
+	t := gpu.Local[[4][8]int64](it)
+	x, y := it.Local(0), it.Local(1)
+	t[y][x] = 1
+	it.Barrier()
+	for i := it.Local(0); i < n; i += it.LocalSize(0) {
+		for j := it.Local(1); j < n; j += 4 {
+			t[j%4][i%8] = t[j%4][i%8]*3 + int64(i*n+j)
+		}
+	}
+	it.Barrier()
+	for j := it.Local(1); j < n; j += 4 {
+		for i := it.Local(0); i < n; i += it.LocalSize(0) {
+			t[j%4][i%8] = t[j%4][i%8]*5 + int64(i*n+j)
+		}
+	}
+	it.Barrier()
+	out[(it.Group(0)*4+y)*8+x] = t[y][x]
+}
+
 // parting: the group leaves from between two barriers, or some work-items behind these.
 //
 //tandem:kernel

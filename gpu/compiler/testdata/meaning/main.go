@@ -81,6 +81,26 @@ func main() {
 			func(it gpu.Item, out []int64) { parting(it, out, n) },
 			func(s *linalg.Session, out []int64) error { return launchParting(s, grid, out, n) })
 	}
+	for _, grid := range []backend.Grid{
+		backend.Grid1(1, 1), backend.Grid1(4, 3), backend.Grid1(6, 8), backend.Grid1(4, 32),
+	} {
+		for name, k := range map[string]struct {
+			plain  func(gpu.Item, []int64, int)
+			launch func(*linalg.Session, backend.Grid, []int64, int) error
+		}{
+			"chains": {chains, launchChains[[]int64]},
+			"shares": {shares, launchShares[[]int64]},
+			"fills":  {fills, launchFills[[]int64]},
+		} {
+			check(fmt.Sprint(name, grid), grid, func() []int64 { return make([]int64, 1000) },
+				func(it gpu.Item, out []int64) { k.plain(it, out, 999) },
+				func(s *linalg.Session, out []int64) error { return k.launch(s, grid, out, 999) })
+		}
+	}
+	pair := backend.Grid2(2, 1, 8, 4)
+	check("folds", pair, func() []int64 { return make([]int64, 64) },
+		func(it gpu.Item, out []int64) { folds(it, out, 45) },
+		func(s *linalg.Session, out []int64) error { return launchFolds(s, pair, out, 45) })
 	tiles := backend.Grid2(2, 2, 8, 4)
 	x := make([]int32, 40)
 	for i := range x {

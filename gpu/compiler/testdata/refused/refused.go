@@ -198,6 +198,22 @@ func (t *tour) step()     { t.left-- }
 
 func tourOf(own, left int) tour { return tour{own: own, left: left} }
 
+func fill(s []int, v int) { s[0] = v }
+
+//tandem:kernel
+func divergentSlices(it gpu.Item) {
+	var filled, written [4]int
+	fill(filled[:], it.Local(0))
+	if filled[1] > 0 {
+		it.Barrier() // want "only some work-items"
+	}
+	s := written[1:3]
+	s[1] = it.Local(0)
+	for range written[2] {
+		it.Barrier() // want "only some work-items"
+	}
+}
+
 //tandem:kernel
 func divergentFields(it gpu.Item, x []float32, n int) {
 	t := tour{own: it.Local(0), left: n}
