@@ -24,9 +24,10 @@ var streamBytes int64 = 4 << 20
 
 // ReadNPY makes an array on the device of the .npy file that r begins with, as numpy.save writes
 // it. It takes numbers ('f4', 'f2', 'i1', 'u8', 'c16' and so on) and bool ('b1'), each only as what
-// it is, in both byte orders. An array of one dimension becomes a single row, one of none a single
-// element. Data in Fortran order are transposed on the device, which needs memory for both until
-// that is done, or on the host where there is no arithmetic in the type.
+// it is, in both byte orders; of bool every byte but 0 is true. An array of one dimension becomes a
+// single row, one of none a single element. Data in Fortran order are transposed on the device,
+// which needs memory for both until that is done, or on the host where there is no arithmetic in
+// the type.
 //
 // The data go through a few megabytes of host memory, and r is read up to their end and no further,
 // so that another array may follow. The device's memory grows with what arrives: at most 16 times
@@ -183,10 +184,10 @@ func (a *Array[T]) WriteNPY(w io.Writer) error {
 }
 
 // ReadRaw fills the array with the elements that r begins with: row after row without gaps,
-// little-endian. It reads as many bytes as they have, through a few megabytes of host memory, and
-// blocks until all are on the device. Where r ends before, the error matches io.ErrUnexpectedEOF.
-// After an error the array's elements are undefined. Where the array is a Slice, what lies between
-// its rows stays as it is.
+// little-endian, and of bool every byte but 0 as true. It reads as many bytes as they have, through
+// a few megabytes of host memory, and blocks until all are on the device. Where r ends before, the
+// error matches io.ErrUnexpectedEOF. After an error the array's elements are undefined. Where the
+// array is a Slice, what lies between its rows stays as it is.
 func (a *Array[T]) ReadRaw(r io.Reader) error { return a.read(r, binary.LittleEndian) }
 
 // WriteRaw writes the array's elements to w as ReadRaw reads them. It blocks until everything is
@@ -230,6 +231,11 @@ func (a *array) readInOrder(r io.Reader, reorder func(data []byte)) error {
 			return err
 		}
 		reorder(m.data)
+		if a.elem.Kind() == reflect.Bool { // Go and the kernels know 0 and 1 alone
+			for i, b := range m.data {
+				m.data[i] = min(b, 1)
+			}
+		}
 		if err := a.hold(part.off + strided.Span(part.rows, part.cols, part.stride)); err != nil {
 			return err
 		}

@@ -166,6 +166,28 @@ func TestRaw(t *testing.T) {
 	})
 }
 
+// A bool is read as 0 or 1, whatever the byte is.
+func TestBoolBytes(t *testing.T) {
+	defer linalg.SmallStream(3)()
+	eachBackend(t, func(t *testing.T, s *linalg.Session) {
+		in, want := []byte{0, 1, 2, 0, 255, 128, 0, 1}, []byte{0, 1, 1, 0, 1, 1, 0, 1}
+		a, err := linalg.ReadNPY[bool](s, bytes.NewReader(npyFile("|b1", false, "(2, 4)", binary.LittleEndian, in)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			var b bytes.Buffer
+			if err := a.WriteRaw(&b); err != nil {
+				t.Fatal(err)
+			}
+			equal(t, "what was read", b.Bytes(), want)
+			if err := a.ReadRaw(bytes.NewReader(in)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
 // counted is a device that counts the buffers in use and their bytes, now and at most, and of which
 // a call fails.
 type counted struct {
