@@ -37,7 +37,7 @@ func (b *Buffer) Free() error {
 
 // Bytes is the memory itself, where it is in this process: nil for memory of a device, and after
 // Free. It must not be used after Free. Memory of AllocHost may be the driver's: hold the buffer
-// while using it.
+// while using it, or let Use do that.
 func (b *Buffer) Bytes() []byte {
 	if !b.acquire() {
 		return nil
@@ -48,6 +48,17 @@ func (b *Buffer) Bytes() []byte {
 		return nil
 	}
 	return b.mem.Bytes
+}
+
+// Use calls f with what Bytes is, and keeps the memory until f returns, whoever frees the buffer or
+// closes its device meanwhile. It is ErrClosed after that.
+func (b *Buffer) Use(f func(mem []byte)) error {
+	if err := b.enter("Buffer.Use"); err != nil {
+		return err
+	}
+	defer b.drop()
+	f(b.mem.Bytes)
+	return nil
 }
 
 // enter begins a call that uses the buffer. Without an error, drop ends it.

@@ -232,6 +232,21 @@ func TestLifetimes(t *testing.T) {
 	}
 }
 
+// Memory that is used is not released before that ends.
+func TestUse(t *testing.T) {
+	n := newNoted()
+	d := NewDevice(n)
+	h := must(d.AllocHost(8))
+	check(t, h.Use(func(mem []byte) {
+		check(t, d.Close())
+		if n.wantReleased(t); len(mem) != 8 || h.Bytes() != nil {
+			t.Errorf("%d bytes, then %d", len(mem), len(h.Bytes()))
+		}
+	}))
+	n.wantReleased(t, "host", "device")
+	wantError(t, h.Use(func([]byte) { t.Error("used") }), ErrClosed, "Buffer.Use", "was closed, or its device")
+}
+
 // What the driver makes while the device is being closed is released at once, and is an error.
 func TestMadeAfterClose(t *testing.T) {
 	n := newNoted()

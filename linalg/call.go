@@ -358,16 +358,17 @@ func (x *call[T]) sendSmall(cq *callQueue) error {
 	if err := cq.reserve(c.bytes(n)); err != nil {
 		return err
 	}
-	mem := backend.Elems[T](cq.host.Bytes())
-	for i, m := range x.matrices[:x.n] {
-		a := &x.arrays[i]
-		a.buf = cq.device
-		if i > 0 || x.beta != 0 {
-			copyElements(packedIn(a, mem), m)
+	err := cq.host.Use(func(mem []byte) {
+		for i, m := range x.matrices[:x.n] {
+			a := &x.arrays[i]
+			a.buf = cq.device
+			if i > 0 || x.beta != 0 {
+				copyElements(packedIn(a, backend.Elems[T](mem)), m)
+			}
 		}
-	}
-	if !cq.apart() {
-		return nil
+	})
+	if err != nil || !cq.apart() {
+		return err
 	}
 	return cq.s.queue.WriteAsync(cq.device, c.bytes(first), cq.host, c.bytes(first), c.bytes(n-first))
 }
@@ -383,8 +384,7 @@ func (x *call[T]) receiveSmall(cq *callQueue) error {
 	if err := q.Wait(); err != nil {
 		return err
 	}
-	copyElements(x.matrices[0], packedIn(c, backend.Elems[T](cq.host.Bytes())))
-	return nil
+	return cq.host.Use(func(mem []byte) { copyElements(x.matrices[0], packedIn(c, backend.Elems[T](mem))) })
 }
 
 // packedIn is an array as a matrix, where mem is the memory of its buffer.

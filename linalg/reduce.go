@@ -78,9 +78,14 @@ func (r *reduction) Multiply(trans bool, x []float64) error {
 	if trans {
 		n = r.a.rows
 	}
-	staged := backend.Elems[float64](cq.host.Bytes())
-	clear(staged[:n-len(x)])
-	copy(staged[n-len(x):n], x)
+	err := cq.host.Use(func(mem []byte) {
+		staged := backend.Elems[float64](mem)
+		clear(staged[:n-len(x)])
+		copy(staged[n-len(x):n], x)
+	})
+	if err != nil {
+		return err
+	}
 	if cq.apart() {
 		if err := q.WriteAsync(cq.device, 0, cq.host, 0, r.a.bytes(n)); err != nil {
 			return err
@@ -89,7 +94,6 @@ func (r *reduction) Multiply(trans bool, x []float64) error {
 	v := array{s: r.a.s, buf: cq.device, elem: r.a.elem, view: true}
 	r.y = v
 	r.y.off = wholeLines(n)
-	var err error
 	if trans {
 		v, r.y = v.packed(1, n), r.y.packed(1, r.a.cols)
 		err = r.y.product(&v, &r.a, update{alpha: 1})
@@ -108,8 +112,7 @@ func (r *reduction) Multiplied(y []float64) error {
 		return err
 	}
 	end := r.y.off + r.y.rows*r.y.cols
-	copy(y, backend.Elems[float64](r.queue.host.Bytes())[end-len(y):end])
-	return nil
+	return r.queue.host.Use(func(mem []byte) { copy(y, backend.Elems[float64](mem)[end-len(y):end]) })
 }
 
 func (r *reduction) Subtract(w int, left, right []float64, ldr int) error {

@@ -304,7 +304,10 @@ func (u *pipelinedWorker) send(buf *backend.Buffer, i int, r tiles.Tile) error {
 		if err != nil {
 			return err
 		}
-		u.Load(p.host.Bytes()[:size], i, tiles.Tile{Row: r.Row + row, Col: r.Col, Rows: n, Cols: r.Cols})
+		part := tiles.Tile{Row: r.Row + row, Col: r.Col, Rows: n, Cols: r.Cols}
+		if err := p.host.Use(func(mem []byte) { u.Load(mem[:size], i, part) }); err != nil {
+			return err
+		}
 		if err := u.in.WriteAsync(buf, int64(row)*width, p.host, 0, size); err != nil {
 			return err
 		}
@@ -366,7 +369,10 @@ func (u *pipelinedWorker) receive(t finishedTile) error {
 			return err
 		}
 		part := tiles.Tile{Row: t.Row + stored, Col: t.Col, Rows: min(most, t.Rows-stored), Cols: t.Cols}
-		u.Store(part, coming[0].host.Bytes()[:int64(part.Rows)*width])
+		err := coming[0].host.Use(func(mem []byte) { u.Store(part, mem[:int64(part.Rows)*width]) })
+		if err != nil {
+			return err
+		}
 		u.done(part.Rows, t.Cols)
 		coming, stored = coming[1:], stored+part.Rows
 	}
