@@ -147,6 +147,9 @@ func ReduceNPY[T Element](ctx context.Context, s *linalg.Session, op *Reduction,
 func reduceNPY[D, T Element](ctx context.Context, s *linalg.Session, op *Reduction, over Over, c io.WriterAt,
 	a io.ReaderAt, o files.Options,
 ) error {
+	if err := inside.CheckFiles(c, a); err != nil {
+		return err
+	}
 	in, err := files.Open[T](a)
 	if err != nil {
 		return err

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -248,6 +250,26 @@ func TestReduceRefuses(t *testing.T) {
 		if !errors.Is(x.err, x.want) || !contains(x.err, x.text) {
 			t.Errorf("%v, want %v with %q", x.err, x.want, x.text)
 		}
+	}
+}
+
+// A file is not overwritten by what is computed of it.
+func TestReduceSameFile(t *testing.T) {
+	s, err := linalg.Open("cpu")
+	try(t, err)
+	defer s.Close()
+	data := npyOf(t, s, upload(t, s, 3, 4, false, make([]float32, 12)))
+	name := filepath.Join(t.TempDir(), "a.npy")
+	try(t, os.WriteFile(name, data, 0o600))
+	a, err := os.OpenFile(name, os.O_RDWR, 0)
+	try(t, err)
+	defer a.Close()
+	err = ReduceNPY[float32](t.Context(), s, Reductions()[0], OverAll, a, a, files.Options{})
+	if !errors.Is(err, linalg.ErrOverlap) {
+		t.Error(err)
+	}
+	if got, err := os.ReadFile(name); err != nil || !bytes.Equal(got, data) {
+		t.Error("the file has changed", err)
 	}
 }
 

@@ -4,6 +4,10 @@ package inside
 import (
 	"cmp"
 	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
 	"reflect"
 	"time"
 
@@ -84,4 +88,20 @@ func Overlap[T any](a, b *linalg.Array[T]) bool {
 	m, n := b.Dims()
 	return a.Buffer() == b.Buffer() &&
 		strided.Overlap(rows, cols, a.Stride(), b.Offset()-a.Offset(), m, n, b.Stride())
+}
+
+// CheckFiles refuses c as the result of r where they are files of the system, and the same one.
+func CheckFiles(c io.WriterAt, r io.ReaderAt) error {
+	type file interface{ Stat() (fs.FileInfo, error) }
+	x, ok := c.(file)
+	y, also := r.(file)
+	if !ok || !also {
+		return nil
+	}
+	a, err := x.Stat()
+	b, errB := y.Stat()
+	if err == nil && errB == nil && os.SameFile(a, b) {
+		return fmt.Errorf("%w: the file of the result is the file of an operand", linalg.ErrOverlap)
+	}
+	return nil
 }

@@ -21,8 +21,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"reflect"
 	"slices"
 
@@ -150,19 +148,6 @@ func Elementwise[T linalg.Element](ctx context.Context, s *linalg.Session, op *k
 	return x.run(ctx, s, c, o, in...)
 }
 
-// isSameFile tells whether c and r are files of the system, and the same one.
-func isSameFile(c io.WriterAt, r io.ReaderAt) bool {
-	type file interface{ Stat() (fs.FileInfo, error) }
-	x, ok := c.(file)
-	y, also := r.(file)
-	if !ok || !also {
-		return false
-	}
-	a, err := x.Stat()
-	b, errB := y.Stat()
-	return err == nil && errB == nil && os.SameFile(a, b)
-}
-
 // An operation is how a result is computed of files.
 type operation[T linalg.Element] struct {
 	// shape sets the shape of the result, and the steps. It gives the shape as NumPy has it.
@@ -191,8 +176,8 @@ func (x operation[T]) run(ctx context.Context, s *linalg.Session, c io.WriterAt,
 		f.Devices = append(f.Devices, inside.Sharer(d))
 	}
 	for _, r := range in {
-		if isSameFile(c, r) {
-			return fmt.Errorf("%w: the file of the result is the file of an operand", linalg.ErrOverlap)
+		if err := inside.CheckFiles(c, r); err != nil {
+			return err
 		}
 		unchanged := npy.Watch(r)
 		var b *npy.Blocks[T]
