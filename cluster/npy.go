@@ -227,7 +227,8 @@ func (m *Matrix[T]) WriteNPY(ctx context.Context, path string, l Layout) error {
 	if l.Shape == nil {
 		h.Shape = []int{m.rows, m.cols}
 	}
-	if rows, cols := h.Dims(); rows*cols != m.rows*m.cols || len(l.Shape) > 1 && (rows != m.rows || cols != m.cols) {
+	rows, cols := h.Dims() // the first two
+	if len(h.Shape) > 2 || rows*cols != m.rows*m.cols || len(l.Shape) > 1 && (rows != m.rows || cols != m.cols) {
 		return m.g.c.alike("%w", shapeError("a file of shape %v for a matrix of %dx%d", h.Shape, m.rows, m.cols))
 	}
 	if err := m.begin(ctx, "WriteNPY", path, h.Shape, h.Fortran); err != nil {
