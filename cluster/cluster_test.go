@@ -197,10 +197,15 @@ func checkGemm(ctx context.Context, g *Grid, s *linalg.Session, x [3]int, alpha,
 	if err := linalg.Gemm(alpha, opA, a, opB, b, beta, want, linalg.On(s), linalg.WithContext(ctx)); err != nil {
 		return err
 	}
+	local := d[2].Local()
 	if err := Gemm(ctx, s, alpha, opA, d[0], opB, d[1], beta, d[2]); err != nil {
 		return err
 	}
-	return compare(ctx, d[2], want, fmt.Sprintf("Gemm of %v, alpha %v, beta %v, %c %c", x, alpha, beta, opA, opB))
+	what := fmt.Sprintf("Gemm of %v, alpha %v, beta %v, %c %c", x, alpha, beta, opA, opB)
+	if !bytes.Equal(backend.Bytes(local.Data), backend.Bytes(d[2].Local().Data)) {
+		return fmt.Errorf("%s: Local does not see it", what)
+	}
+	return compare(ctx, d[2], want, what)
 }
 
 func TestElementwise(t *testing.T) {

@@ -94,7 +94,7 @@ func (m *Matrix[T]) scaleBy(ctx context.Context, s *linalg.Session, beta T) erro
 		if err != nil {
 			return err
 		}
-		m.local = local
+		copyMatrix(m.local, local)
 	}
 	return nil
 }
