@@ -349,7 +349,7 @@ func (f *LU[T]) solve(op string, trans bool, b Matrix[T], opts []Option) (Matrix
 	}
 	err = solver[T](ctx, f.s, float64(n)*float64(n)*float64(b.Cols)).SolveLU(trans, n, b.Cols, f.packed.Data,
 		f.packed.Stride, f.pivots, x.Data, x.Stride)
-	if err != nil {
+	if err := ended(ctx, err); err != nil {
 		return Matrix[T]{}, err
 	}
 	if !f.isOfFinite() {
@@ -503,7 +503,7 @@ func (f *Cholesky[T]) Solve(b Matrix[T], opts ...Option) (Matrix[T], error) {
 	}
 	err = solver[T](ctx, f.s, float64(n)*float64(n)*float64(b.Cols)).SolveCholesky(true, n, b.Cols, f.l.Data,
 		f.l.Stride, x.Data, x.Stride)
-	if err != nil {
+	if err := ended(ctx, err); err != nil {
 		return Matrix[T]{}, err
 	}
 	return finite(x, b)

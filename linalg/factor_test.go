@@ -255,13 +255,17 @@ func TestFactorizationProgress(t *testing.T) {
 }
 
 // The progress of what factors and then solves, or multiplies and then solves, goes on and does not
-// begin anew.
+// begin anew, and that of every solution ends with 1.
 func TestProgressOfStages(t *testing.T) {
 	a := dominant[float64](300, true)
 	tall, wide := a.Slice(0, 300, 0, 200), a.Slice(0, 200, 0, 300)
 	qr, err := linalg.FactorQR(a)
 	noError(t, err)
 	lq, err := linalg.FactorLQ(wide)
+	noError(t, err)
+	lu, err := linalg.FactorLU(a)
+	noError(t, err)
+	c, err := linalg.FactorCholesky(a)
 	noError(t, err)
 	for name, f := range map[string]func(ctx context.Context) (linalg.Matrix[float64], error){
 		"least squares, tall": func(ctx context.Context) (linalg.Matrix[float64], error) {
@@ -274,11 +278,19 @@ func TestProgressOfStages(t *testing.T) {
 		"LQ": func(ctx context.Context) (linalg.Matrix[float64], error) {
 			return lq.Solve(wide, linalg.WithContext(ctx))
 		},
+		"LU": func(ctx context.Context) (linalg.Matrix[float64], error) { return lu.Solve(a, linalg.WithContext(ctx)) },
+		"inverse": func(ctx context.Context) (linalg.Matrix[float64], error) {
+			return lu.Inverse(linalg.WithContext(ctx))
+		},
+		"Cholesky": func(ctx context.Context) (linalg.Matrix[float64], error) {
+			return c.Solve(a, linalg.WithContext(ctx))
+		},
+		"Q": func(ctx context.Context) (linalg.Matrix[float64], error) { return qr.Q(linalg.WithContext(ctx)) },
 	} {
 		var seen []float64
 		_, err := f(linalg.WithProgress(t.Context(), func(f float64) { seen = append(seen, f) }))
 		noError(t, err)
-		if len(seen) < 3 || !slices.IsSorted(seen) || seen[0] < 0 || seen[0] > 0.5 || seen[len(seen)-1] > 1 {
+		if len(seen) < 3 || !slices.IsSorted(seen) || seen[0] < 0 || seen[0] > 0.5 || seen[len(seen)-1] != 1 {
 			t.Errorf("%s: progress %v", name, seen)
 		}
 	}

@@ -86,7 +86,7 @@ func (f *QR[T]) Q(opts ...Option) (Matrix[T], error) {
 	host.CopyMatrix(m, k, f.packed.Data, f.packed.Stride, q.Data, q.Stride)
 	rows, cols := float64(m), float64(k)
 	err = solver[T](o.ctx, f.s, cols*cols*(rows-cols/3)).FormQ(m, k, k, q.Data, q.Stride, f.tau)
-	return q, err
+	return q, ended(o.ctx, err)
 }
 
 // MulQ is op(Q)*B for the whole Q, of m by m, where op(Q) is Q or, with blas.Trans or
@@ -107,8 +107,9 @@ func (f *QR[T]) MulQ(tQ blas.Transpose, b Matrix[T], opts ...Option) (Matrix[T],
 // applyQ makes x Q*x, or with trans Qᵀ*x.
 func (f *QR[T]) applyQ(ctx context.Context, trans bool, x Matrix[T]) error {
 	rows, k := float64(x.Rows), float64(len(f.tau))
-	return solver[T](ctx, f.s, float64(x.Cols)*k*(2*rows-k)).ApplyQ(trans, x.Rows, x.Cols, len(f.tau), f.packed.Data,
+	err := solver[T](ctx, f.s, float64(x.Cols)*k*(2*rows-k)).ApplyQ(trans, x.Rows, x.Cols, len(f.tau), f.packed.Data,
 		f.packed.Stride, f.tau, x.Data, x.Stride)
+	return ended(ctx, err)
 }
 
 // Solve is the solution X of least squares: each of its columns makes the norm of that of A*X - B
@@ -186,7 +187,8 @@ func (f *QR[T]) shareOfQ() float64 {
 // solveR makes x the solution of R*X = x, or with trans of Rᵀ*X = x.
 func (f *QR[T]) solveR(ctx context.Context, trans bool, x Matrix[T]) error {
 	work := float64(x.Rows) * float64(x.Rows) * float64(x.Cols) / 2
-	return solver[T](ctx, f.s, work).Solve(f.triangle(trans), true, 1, x.Rows, x.Cols, x.Data, x.Stride)
+	err := solver[T](ctx, f.s, work).Solve(f.triangle(trans), true, 1, x.Rows, x.Cols, x.Data, x.Stride)
+	return ended(ctx, err)
 }
 
 // triangle is R, scaled where it has to be, or with trans its transpose, where it is square.
