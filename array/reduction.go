@@ -154,10 +154,8 @@ func reduceNPY[D, T Element](ctx context.Context, s *linalg.Session, op *Reducti
 	if err != nil {
 		return err
 	}
-	if o.Memory == 0 {
-		if o.Memory, err = files.HostMemory(); err != nil {
-			return err
-		}
+	if o.Memory, err = inside.HostLimit(o.Memory); err != nil {
+		return err
 	}
 	r := reducer[T]{op: op, over: over}
 	r.rows, r.cols = in.Dims()

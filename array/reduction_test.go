@@ -237,6 +237,11 @@ func TestReduceRefuses(t *testing.T) {
 			backend.ErrArgument, "the reduction is nil",
 		},
 		{
+			ReduceNPY[float32](t.Context(), s, sum, OverAll, &memoryFile{}, bytes.NewReader(file),
+				files.Options{Memory: -1}),
+			backend.ErrArgument, "-1 bytes of the host's memory",
+		},
+		{
 			ReduceNPY[float64](t.Context(), s, sum, OverAll, &memoryFile{}, bytes.NewReader(file),
 				files.Options{}),
 			linalg.ErrNPY, "float32",

@@ -210,7 +210,9 @@ func TestFilesErrors(t *testing.T) {
 	err = files.Add[float32](ctx, s, &memoryFile{}, read(good), read(flat), small)
 	refused(t, "a sum of two shapes", err, linalg.ErrShape, "[20 3]")
 	err = files.Scale[float32](ctx, s, 2, &memoryFile{}, read(good), files.Options{Memory: 20})
-	refused(t, "too little memory", err, backend.ErrOutOfMemory, files.EnvHostMemory)
+	refused(t, "too little memory", err, backend.ErrOutOfMemory, "20 bytes that Options.Memory or TANDEM_HOST_MEMORY")
+	err = files.Scale[float32](ctx, s, 2, &memoryFile{}, read(good), files.Options{Memory: -1})
+	refused(t, "memory below 0", err, backend.ErrArgument, "-1 bytes of the host's memory")
 	for n := range 4 {
 		ctx, cancel := context.WithCancel(ctx)
 		reports := 0

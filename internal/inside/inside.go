@@ -90,6 +90,10 @@ func Overlap[T any](a, b *linalg.Array[T]) bool {
 		strided.Overlap(rows, cols, a.Stride(), b.Offset()-a.Offset(), m, n, b.Stride())
 }
 
+// HostLimit is how many bytes of the host's memory a call may use whose files.Options.Memory is
+// asked.
+func HostLimit(asked int64) (int64, error) { return outofcore.HostLimit(asked) }
+
 // CheckFiles refuses c as the result of r where they are files of the system, and the same one.
 func CheckFiles(c io.WriterAt, r io.ReaderAt) error {
 	type file interface{ Stat() (fs.FileInfo, error) }

@@ -52,7 +52,8 @@ func (f *Files[T]) Run(ctx context.Context, report func(fraction float64)) error
 	if !ok {
 		return &backend.Error{
 			Op: "linalg", Err: backend.ErrOutOfMemory,
-			Detail: fmt.Sprintf("no block of the result fits in the %d bytes that %s allows", f.Memory, EnvHostMemory),
+			Detail: fmt.Sprintf("no block of the result fits in the %d bytes that Options.Memory or %s allows",
+				f.Memory, EnvHostMemory),
 		}
 	}
 	w := fileWork[T]{Files: f, cut: cut, report: report, copied: room.copies > 1}

@@ -16,6 +16,20 @@ const (
 	EnvHostMemory = "TANDEM_HOST_MEMORY"
 )
 
+// HostLimit is how many bytes of the host's memory a call may use that asks for so many, or with 0
+// for what EnvHostMemory allows.
+func HostLimit(asked int64) (int64, error) {
+	if asked < 0 {
+		return 0, &backend.Error{
+			Op: "linalg", Err: backend.ErrArgument, Detail: fmt.Sprintf("%d bytes of the host's memory", asked),
+		}
+	}
+	if asked > 0 {
+		return asked, nil
+	}
+	return Limit(EnvHostMemory, backend.HostInfo().MaxAlloc)
+}
+
 // Limit is how many bytes of so much memory, 0 where that is not known, a variable allows: bytes
 // ("1000000"), KiB, MiB or GiB ("512MiB"), or a share ("50%"). Where it is not set, that leaves
 // room for others.

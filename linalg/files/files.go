@@ -26,7 +26,6 @@ import (
 
 	"gonum.org/v1/gonum/blas"
 
-	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/internal/inside"
 	"github.com/tandem-gpu/tandem/internal/inside/hooks"
@@ -42,15 +41,13 @@ const EnvHostMemory = outofcore.EnvHostMemory
 
 // HostMemory is how many bytes of the host's memory operations of this package use at most: what
 // EnvHostMemory says, or else three quarters of the machine's memory.
-func HostMemory() (int64, error) {
-	return outofcore.Limit(EnvHostMemory, backend.HostInfo().MaxAlloc)
-}
+func HostMemory() (int64, error) { return outofcore.HostLimit(0) }
 
 // Options are how operations work and write. The zero value is a good one.
 type Options struct {
 	// Memory is how many bytes of the host's memory the program is to use at most; 0 stands for
-	// what HostMemory says. 192 MiB of it, or half, and 64 MiB for each device with memory of its
-	// own, are left to all that is no matrix.
+	// what HostMemory says, and fewer are backend.ErrArgument. 192 MiB of it, or half, and 64 MiB
+	// for each device with memory of its own, are left to all that is no matrix.
 	Memory int64
 	// Fortran: the result is written column by column.
 	Fortran bool
@@ -166,10 +163,8 @@ func (x operation[T]) run(ctx context.Context, s *linalg.Session, c io.WriterAt,
 			return err
 		}
 	}
-	if o.Memory == 0 {
-		if o.Memory, err = HostMemory(); err != nil {
-			return err
-		}
+	if o.Memory, err = outofcore.HostLimit(o.Memory); err != nil {
+		return err
 	}
 	f := outofcore.Files[T]{Memory: o.Memory, MaxDim: kernels.MaxDim}
 	for _, d := range s.Sessions() {
