@@ -208,6 +208,7 @@ type reducer[T Element] struct {
 
 	devices       []*linalg.Session // that have not failed
 	width, height int               // of a tile
+	outputs       int               // at a time, at most
 	all, finished int               // elements
 }
 
@@ -241,23 +242,25 @@ const mostOutputs = 1 << 14
 var mostTile = 32 << 20
 
 // cut chooses the tiles: of the host's memory they take a quarter at most, of each device's a
-// quarter.
+// quarter, as the outputs do.
 func (r *reducer[T]) cut(memory int64) {
-	bytes := int64(mostTile)
+	bytes, states := int64(mostTile), mostOutputs*sums.StateBytes[T](r.op.kind)
 	for _, d := range r.devices {
-		bytes = min(bytes, inside.Sharer(d).Budget()/4)
+		quarter := inside.Sharer(d).Budget() / 4
+		bytes, states = min(bytes, quarter), min(states, quarter)
 	}
+	r.outputs = max(1, int(states/sums.StateBytes[T](r.op.kind)))
 	if memory > 0 {
 		bytes = min(bytes, memory/4/int64(len(r.devices)))
 	}
 	room := max(1, int(bytes/int64(unsafe.Sizeof(*new(T)))))
 	r.width = max(1, min(r.cols, room))
 	if r.over == OverRows {
-		r.width = min(r.width, mostOutputs)
+		r.width = min(r.width, r.outputs)
 	}
 	r.height = max(1, min(r.rows, room/r.width))
 	if r.over == OverColumns {
-		r.height = min(r.height, mostOutputs)
+		r.height = min(r.height, r.outputs)
 	}
 	if r.share != nil && r.op.Index { // an index counts from where a tile begins, which lies in one block
 		r.width, r.height = divisor(r.block, r.width), divisor(r.block, r.height)
@@ -315,8 +318,8 @@ func reduceTo[D, T Element](ctx context.Context, s *linalg.Session, r *reducer[T
 			err = reduceRegion(ctx, r, region, 1, region.cols, write)
 		}
 	case OverColumns:
-		for i := 0; i < rows && err == nil; i += mostOutputs {
-			region := tile{i, 0, min(mostOutputs, rows-i), r.cols}
+		for i := 0; i < rows && err == nil; i += r.outputs {
+			region := tile{i, 0, min(r.outputs, rows-i), r.cols}
 			err = reduceRegion(ctx, r, region, region.rows, 1, write)
 		}
 	default:

@@ -258,6 +258,30 @@ func TestReduceRefuses(t *testing.T) {
 	}
 }
 
+// Outputs, which take many times the memory of an element, keep to what the device has for a call.
+func TestReduceInLittleMemory(t *testing.T) {
+	t.Setenv(linalg.EnvMemory, "1MiB")
+	d, err := backend.Open("cpu")
+	try(t, err)
+	var now, most atomic.Int64
+	s, err := linalg.NewSession(backendtest.Hook(d, &backendtest.Hooks{
+		Info: func(i *backend.Info) { i.UnifiedMemory, i.Host = false, false },
+		Made: func(_ string, bytes int64) {
+			now.Add(bytes)
+			most.Store(max(most.Load(), now.Load()))
+		},
+		Freed: func(_ string, bytes int64) { now.Add(-bytes) },
+	}))
+	try(t, err)
+	defer s.Close()
+	sum, x := Reductions()[0], some[float64](rand.New(rand.NewPCG(19, 20)), 2*2000)
+	testReduction[float64](t, s, sum, OverRows, linalg.NewMatrix(2, 2000, x))
+	testReduction[float64](t, s, sum, OverColumns, linalg.NewMatrix(2000, 2, x))
+	if n := most.Load(); n > 1<<20 {
+		t.Errorf("up to %d bytes of 1 MiB", n)
+	}
+}
+
 // A file is not overwritten by what is computed of it.
 func TestReduceSameFile(t *testing.T) {
 	s, err := linalg.Open("cpu")

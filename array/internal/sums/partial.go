@@ -45,6 +45,14 @@ func NewPartial[T linalg.Element](s *linalg.Session, kind Kind, outputs int) (*P
 	return p, err
 }
 
+// StateBytes is the memory that an output takes in a Partial.
+func StateBytes[T linalg.Element](kind Kind) int64 {
+	if folds[T](kind) {
+		return 2 * 8
+	}
+	return int64(heightOf[T]()) * 8
+}
+
 // Free releases the memory, once the commands that use it are done.
 func (p *Partial[T]) Free() error { return p.state.Free() }
 
