@@ -331,6 +331,16 @@ func TestLeastSquaresAtTheEnds(t *testing.T) {
 			linalg.NewMatrix(1, 1, []float64{1e-320}), linalg.NewMatrix(1, 1, []float64{1e-320}),
 			linalg.NewMatrix(1, 1, []float64{1}),
 		},
+		{ // rows of scales far apart, on both sides
+			linalg.NewMatrix(2, 3, []float64{0x1p390, 0, 0, 0, 0x1p-700, 0x1p-700}),
+			linalg.NewMatrix(2, 1, []float64{0x1p420, 0x1p-669}),
+			linalg.NewMatrix(3, 1, []float64{0x1p30, 0x1p30, 0x1p30}),
+		},
+		{
+			linalg.NewMatrix(2, 2, []float64{0x1p390, 0x1p391, 0, 0x1p-700}),
+			linalg.NewMatrix(2, 1, []float64{5 * 0x1p420, 3 * 0x1p-670}),
+			linalg.NewMatrix(2, 1, []float64{-0x1p30, 3 * 0x1p30}),
+		},
 	} {
 		x, err := linalg.LeastSquares(c.a, c.b)
 		noError(t, err)

@@ -147,17 +147,16 @@ func (f *QR[T]) Solve(b Matrix[T], opts ...Option) (Matrix[T], error) {
 }
 
 // rightExponents is the exponents of columns of a right side with row i over 2^rows[i], or nil.
-// What is small is kept far below 1, since it may be divided by what is smaller.
+// What is small is kept far below 1, since it may be divided by what is smaller, and what is large
+// far above, since it may stand beside small elements that count in rows of their own.
 func rightExponents[T Float](b Matrix[T], rows []int) []int {
-	small := 400
+	far := 400 // the squares of 2^far are plain numbers
 	if element.TypeOf[T]() == element.Float32 {
-		small = 50
+		far = 50
 	}
 	exps := solve.ColumnExponents(b.Rows, b.Cols, b.Data, b.Stride, rows)
 	for j, exp := range exps {
-		if exp < 0 {
-			exps[j] = min(exp+small, 0)
-		}
+		exps[j] = max(exp-far, 0) + min(exp+far, 0)
 	}
 	return exps
 }

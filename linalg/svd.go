@@ -22,6 +22,9 @@ type SVD[T Float] struct {
 // Where it has NaN or infinities, all results are NaN. The error is ErrNotConverged where the
 // iteration does not end, which no finite matrix is known for. A value beyond the type is +Inf.
 func FactorSVD[T Float](a Matrix[T], opts ...Option) (*SVD[T], error) {
+	if err := a.check("the matrix"); err != nil { // before there is memory for its vectors
+		return nil, err
+	}
 	m, n, k := a.Rows, a.Cols, min(a.Rows, a.Cols)
 	u, vt := NewMatrix[float64](m, k, nil), NewMatrix[float64](k, n, nil)
 	values, err := svd("FactorSVD", a, opts, 4,

@@ -195,6 +195,12 @@ func TestSVDSolve(t *testing.T) {
 	if _, err := f.Solve(linalg.NewMatrix[float64](3, 1, nil), 0); !errors.Is(err, linalg.ErrShape) {
 		t.Error(err)
 	}
+	for _, rows := range []int{-1, 1 << 30} {
+		_, err := linalg.FactorSVD(linalg.Matrix[float64]{Rows: rows, Cols: 1, Stride: 1})
+		if !errors.Is(err, linalg.ErrShape) {
+			t.Error(err)
+		}
+	}
 	f, err = linalg.FactorSVD(linalg.NewMatrix(2, 2, []float64{1, math.NaN(), 0, 1}))
 	if err != nil || f.Values()[0] == f.Values()[0] {
 		t.Error(f.Values(), err)
