@@ -97,7 +97,11 @@ func (l *Lowerer) kernels(pkg *Package) (found []*KernelDecl) {
 				k.Mapped = l.maps[decl.Name.Name]
 			}
 			list, marked := directive(decl, kernelDirective)
-			group, _ := directive(decl, groupDirective)
+			group, sized := directive(decl, groupDirective)
+			if sized && !marked {
+				f := &frame{Lowerer: l, pkg: pkg}
+				f.Problem(d.Pos(), "%s is the size of a kernel's groups; write %s above it", groupDirective, kernelDirective)
+			}
 			if marked && l.recoverable(func() { l.kernelDecl(pkg, k, list, group) }) {
 				found = append(found, k)
 			}

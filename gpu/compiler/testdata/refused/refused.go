@@ -375,6 +375,9 @@ func memoryDecides(it gpu.Item, x []float32, off []int) {
 	}
 }
 
+//tandem:group 16
+func noKernel(it gpu.Item) {} // want "the size of a kernel's groups"
+
 //tandem:kernal // want "there is no //tandem:kernal"
 func misspelt(it gpu.Item, x []float32) {}
 
