@@ -19,8 +19,8 @@ func On(s *Session) Option { return Option{kind: onSession, s: s} }
 
 // WithContext makes a call end with ctx's error soon after ctx is done. A function given by
 // [WithProgress] learns how far the call is. What was to be written is undefined after an error.
-// Methods of arrays, which return before the work is done elsewhere, wait for it then. What takes no
-// longer than a few copies of its matrices, as Transpose and Add on the cpu device, is done first.
+// Methods of arrays, which return before the work is done elsewhere, wait for it then. What takes
+// no longer than some copies of its matrices, as Transpose and Add on the cpu device, ends first.
 //
 // A kernel of the caller's own cannot be stopped, and may run for ever. So where ctx ends a
 // [Session.Launch], [Session.Wait] or [Session.CompileSource] the session is given up: its calls

@@ -241,9 +241,10 @@ func turnComplex[T element.Element](turn T, x, y []T) {
 }
 
 // complexFinish is C = alpha*P + beta*C for complex numbers alpha and beta, their real part first,
-// where the chains of a product have ended in P, packed of m by n; without P the sum is beta*C.
+// where the chains of a product have ended in P, packed of m by n; without P the sum is beta*C,
+// whatever alpha is.
 func complexFinish[T Float](m, n int, alpha [2]T, p []T, beta [2]T, c []T, ldc int) {
-	if alpha[1] == 0 && beta[1] == 0 {
+	if beta[1] == 0 && (alpha[1] == 0 || p == nil) {
 		if p == nil {
 			scaleC(m, 2*n, beta[0], c, 2*ldc)
 		} else {

@@ -1,6 +1,8 @@
 package host
 
 import (
+	"fmt"
+	"math"
 	"math/rand/v2"
 	"runtime"
 	"testing"
@@ -75,6 +77,19 @@ func checkComplexGemm[T Float](t *testing.T, in input[T], m, n, k int) {
 		if err := c.diff(want); err != nil {
 			t.Fatalf("%s, %dx%dx%d, op(A) %v %v, op(B) %v %v, alpha %v, beta %v: %v",
 				in.name, m, n, k, transA, conjA, transB, conjB, alpha, beta, err)
+		}
+	}
+}
+
+// Without products alpha counts for nothing: C times 1 stays as it is, -0 and infinities too.
+func TestComplexWithoutProducts(t *testing.T) {
+	for _, part := range []Part{Whole, LowerTriangle, UpperTriangle} {
+		c := []float64{math.Copysign(0, -1), math.Inf(1), 1, 2, 3, 4, math.Inf(-1), 5}
+		want := fmt.Sprint(c) // -0 too
+		p := ComplexProduct[float64]{M: 2, N: 2, Alpha: [2]float64{1, 2}, Beta: [2]float64{1}, C: c, StrideC: 2}
+		p.Part = part
+		if err := p.Compute(nil); err != nil || fmt.Sprint(c) != want {
+			t.Errorf("part %v: %v, want %s; %v", part, c, want, err)
 		}
 	}
 }

@@ -111,7 +111,7 @@ func complexReference[T float](k int, alpha [2]float64, a, b func(i, j int) [2]T
 					sum[part] = old
 				}
 			}
-			if al[1] != 0 || be[1] != 0 {
+			if k > 0 && al[1] != 0 || be[1] != 0 {
 				sum = [2]T{}
 				if be != [2]T{} {
 					sum = add(sum, be, [2]T{c.At(i, 2*j), c.At(i, 2*j+1)})

@@ -100,7 +100,8 @@ func (l *Lowerer) kernels(pkg *Package) (found []*KernelDecl) {
 			group, sized := directive(decl, groupDirective)
 			if sized && !marked {
 				f := &frame{Lowerer: l, pkg: pkg}
-				f.Problem(d.Pos(), "%s is the size of a kernel's groups; write %s above it", groupDirective, kernelDirective)
+				f.Problem(d.Pos(), "%s is the size of a kernel's groups; write %s above it", groupDirective,
+					kernelDirective)
 			}
 			if marked && l.recoverable(func() { l.kernelDecl(pkg, k, list, group) }) {
 				found = append(found, k)
