@@ -22,13 +22,11 @@ type SVD[T Float] struct {
 // Where it has NaN or infinities, all results are NaN. The error is ErrNotConverged where the
 // iteration does not end, which no finite matrix is known for. A value beyond the type is +Inf.
 func FactorSVD[T Float](a Matrix[T], opts ...Option) (*SVD[T], error) {
-	if err := a.check("the matrix"); err != nil { // before there is memory for its vectors
-		return nil, err
-	}
-	m, n, k := a.Rows, a.Cols, min(a.Rows, a.Cols)
-	u, vt := NewMatrix[float64](m, k, nil), NewMatrix[float64](k, n, nil)
-	values, err := svd("FactorSVD", a, opts, 4,
-		solve.SingularVectors{U: u.Data, Cols: k, LdU: max(k, 1), VT: vt.Data, Rows: k, LdVT: max(n, 1)})
+	var u, vt Matrix[float64]
+	values, err := svd("FactorSVD", a, opts, 4, func(m, n, k int) solve.SingularVectors {
+		u, vt = NewMatrix[float64](m, k, nil), NewMatrix[float64](k, n, nil)
+		return solve.SingularVectors{U: u.Data, Cols: k, LdU: max(k, 1), VT: vt.Data, Rows: k, LdVT: max(n, 1)}
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -38,12 +36,15 @@ func FactorSVD[T Float](a Matrix[T], opts ...Option) (*SVD[T], error) {
 // SingularValues is the singular values of [FactorSVD] alone, with the same bits, in descending
 // order, in less time.
 func SingularValues[T Float](a Matrix[T], opts ...Option) ([]T, error) {
-	return svd("SingularValues", a, opts, 4.0/3, solve.SingularVectors{})
+	return svd("SingularValues", a, opts, 4.0/3, func(_, _, _ int) (none solve.SingularVectors) { return none })
 }
 
-// svd is the singular values of A, and makes v its vectors. work is the multiplications as times
-// the square of the smaller dimension and the larger one.
-func svd[T Float](op string, a Matrix[T], opts []Option, work float64, v solve.SingularVectors) ([]T, error) {
+// svd is the singular values of A, and makes its vectors what vectors gives for m by n with k
+// values. work is the multiplications as times the square of the smaller dimension and the larger
+// one.
+func svd[T Float](op string, a Matrix[T], opts []Option, work float64,
+	vectors func(m, n, k int) solve.SingularVectors,
+) ([]T, error) {
 	o, c, err := begin(op, a, opts)
 	if err != nil {
 		return nil, err
@@ -51,7 +52,7 @@ func svd[T Float](op string, a Matrix[T], opts []Option, work float64, v solve.S
 	m, n, k := a.Rows, a.Cols, min(a.Rows, a.Cols)
 	values, small, large := make([]float64, k), float64(k), float64(max(m, n))
 	_, err = solve.SVD(solver[float64](o.ctx, o.s, work*small*small*large), m, n, converted[float64](c).Data, max(n, 1),
-		values, v)
+		values, vectors(m, n, k))
 	if err := ended(o.ctx, err); err != nil {
 		return nil, factorError(err, "singular values", a)
 	}

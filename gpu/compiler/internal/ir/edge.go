@@ -153,15 +153,22 @@ func isItem(e *Expr, name string, d int) bool {
 	return e != nil && e.Op == OpItem && e.Name == name && e.N == d
 }
 
-// groupSize tells whether e is LocalSize(d), and that is known not to be so small that a strip, or
-// rows at once, would have several turns of a work-item.
+// RowsAtOnce is how many rows of strips are taken at once: AVX2 has registers for the sums of so
+// many.
+const RowsAtOnce = 4
+
+// groupSize tells whether e is LocalSize(d), and that is known not to be so small that rows at once
+// would have several turns of a work-item. Strips, which are no longer than a known size, never do.
 func (g *Edges) groupSize(e *Expr, d int) bool {
 	size := g.kernel.Group[d]
+	if size < RowsAtOnce {
+		return false
+	}
 	if e != nil && e.Op == OpConst && e.Type.Integer() {
 		n, exact := constant.Int64Val(constant.ToInt(e.Value))
-		return size >= 4 && exact && n == int64(size)
+		return exact && n == int64(size)
 	}
-	return size >= 4 && isItem(e, "LocalSize", d)
+	return isItem(e, "LocalSize", d)
 }
 
 // alone tells whether a turn of a loop leaves the work-item's variables as they were, does not

@@ -193,7 +193,7 @@ func (p *lanePrinter) plane(list []*ir.Stmt, begin [3]string, end string) {
 	x, y := p.loops[0], p.loops[1]
 	p.Line("i64 %s = %s;", y, begin[1])
 	if dependent := rowsOf(p.k.Recomputed(list), list, p.kept(list), p.a); dependent != nil && !p.large {
-		const n = rowsAtOnce
+		const n = ir.RowsAtOnce
 		p.Line("for (; %s + %d <= %s1; %[1]s += %[2]d) {", y, n, end)
 		p.inner(func() {
 			p.Line("i64 %s = %s;", x, begin[0])

@@ -13,9 +13,6 @@ import (
 // depend on y, as in a product: so several rows are taken at once, statement by statement, with one
 // load for all. What depends on y has a variable for each row.
 
-// rowsAtOnce is how many rows are taken at once: AVX2 has registers for the sums of so many.
-const rowsAtOnce = 4
-
 // A rowShaper finds what depends on the row.
 type rowShaper struct {
 	a       *laneShaper
