@@ -24,13 +24,13 @@ import (
 type Reduction struct {
 	Name, Formula string
 	Index         bool // the results are indices, which are int32
-	floats        bool // it is of floats alone
+	Floats        bool // it is of floats alone
 	kind          sums.Kind
 }
 
 var reductions = []*Reduction{
 	{Name: "sum", Formula: "the exact sum"},
-	{Name: "mean", Formula: "the exact sum over the number of elements", floats: true, kind: sums.Kind{Mean: true}},
+	{Name: "mean", Formula: "the exact sum over the number of elements", Floats: true, kind: sums.Kind{Mean: true}},
 	{Name: "min", Formula: "the smallest element", kind: sums.Kind{Most: true, Order: sums.Smallest}},
 	{Name: "max", Formula: "the largest element", kind: sums.Kind{Most: true}},
 	{
@@ -42,7 +42,7 @@ var reductions = []*Reduction{
 		kind: sums.Kind{Most: true, Index: true},
 	},
 	{
-		Name: "norm", Formula: "the square root of the exact sum of squares", floats: true,
+		Name: "norm", Formula: "the square root of the exact sum of squares", Floats: true,
 		kind: sums.Kind{Squares: true},
 	},
 }
@@ -224,7 +224,7 @@ func (r *reducer[T]) check() error {
 	_, isInt := any(*new(T)).(int32)
 	terms := r.over.terms(r.rows, r.cols)
 	switch m, n := r.over.Dims(r.rows, r.cols); {
-	case r.op.floats && isInt:
+	case r.op.Floats && isInt:
 		return fmt.Errorf("array: %s of int32: %w: it is for floating-point numbers", r.op.Name, backend.ErrUnsupported)
 	case r.op.kind.Most && terms == 0 && m*n > 0:
 		return fmt.Errorf("%w: %s of a %dx%d matrix: there is none of no elements", linalg.ErrShape, r.op.Name,

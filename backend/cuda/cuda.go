@@ -72,7 +72,7 @@ func (d *driver) findDevices() ([]*entry, error) {
 	if code := c.DeviceGetCount(&n); code != capi.Success {
 		return nil, none("cuDeviceGetCount", code)
 	}
-	if n == 0 {
+	if n <= 0 {
 		return nil, d.failure("cuDeviceGetCount", backend.ErrNoDevice, "the driver lists no GPU; %s", remedy)
 	}
 	entries := make([]*entry, n)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"text/tabwriter"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -57,7 +58,7 @@ func (a *app) printDevices(r *deviceReport) error {
 		for _, i := range d.Devices {
 			name := mark(i.chosen) + " " + screen.Device(i.Info)
 			chosen = append(chosen, i.chosen)
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%s\t%d\t%s\t%s\t\n", name, i.Name, i.Platform, i.Arch,
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%s\t%d\t%s\t%s\t\n", name, oneLine(i.Name), oneLine(i.Platform), i.Arch,
 				kind(i.Info), i.ComputeUnits, screen.Bytes(i.Memory), i.MaxGroup, yesNo(i.Float32), yesNo(i.Float64))
 			note := ""
 			if i.Note != "" {
@@ -101,6 +102,16 @@ func mark(chosen bool) string {
 		return "*"
 	}
 	return " "
+}
+
+// oneLine is what a driver says without what would break the table.
+func oneLine(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, s)
 }
 
 func kind(i backend.Info) string {

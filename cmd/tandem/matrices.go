@@ -40,9 +40,12 @@ func (a *app) matrixCommand(cmd *cobra.Command, s spec) *cobra.Command {
 		if err != nil {
 			return err
 		}
+		if s.prints && a.json && len(out) == 0 {
+			return usage.Errorf("--json reports what was done, not the result: give -o FILE.npy, or leave --json out")
+		}
 		j := job{
 			command: s.prefix + cmd.Name(), in: args[:s.inputs], header: npy.ReadHeader,
-			out: append(files.TargetsOf(out), s.more...), prints: s.prints && !a.json, op: op,
+			out: append(files.TargetsOf(out), s.more...), prints: s.prints, op: op,
 		}
 		if s.half {
 			j.header = npy.ReadSingleHeader
@@ -136,12 +139,16 @@ func newElementwise(a *app, prefix string, op *kernels.Elementwise) *cobra.Comma
 		factor = " FACTOR is rounded to the\n" +
 			"file's type once; for an int32 file it must be a whole number of that type."
 	}
+	types := "int32 wraps."
+	if op.Source(element.Int32) == nil {
+		types = "They are floats."
+	}
 	var by string
 	cmd := a.matrixCommand(&cobra.Command{
 		Use:   op.Name + " " + inputs + " -o C.npy",
 		Short: "Compute " + op.Formula + ", element by element",
 		Long: "Computes C = " + op.Formula + ", element by element. All files hold one type and have one\n" +
-			"shape: nothing is broadcast. int32 wraps." + factor,
+			"shape: nothing is broadcast. " + types + factor,
 		Example: "  " + example + " -o c.npy",
 	}, spec{prefix: prefix, inputs: op.Inputs, op: func([]string) (operation.Operation, error) {
 		if op.Alpha && by == "" {
@@ -164,6 +171,10 @@ func newReduction(a *app, op *array.Reduction) *cobra.Command {
 	if op.Index {
 		result = "Indices are int32: of a row or a column, or, over all, counted by rows."
 	}
+	types := "int32 wraps."
+	if op.Floats {
+		types = "A is of floats."
+	}
 	var axis string
 	cmd := a.matrixCommand(&cobra.Command{
 		Use:   op.Name + " A.npy [-o B.npy] [--axis 0|1]",
@@ -173,7 +184,7 @@ func newReduction(a *app, op *array.Reduction) *cobra.Command {
 			"over the columns, M x 1. " + result + "\n" +
 			"Without -o it is printed: a number, or, of more than 1000 elements, the first and last.\n" +
 			"A file of one dimension is a row. Sums are exact, and rounded once, so that they do\n" +
-			"not depend on the order; int32 wraps. NaN is the smallest and the largest element.",
+			"not depend on the order. " + types + " NaN is the smallest and the largest element.",
 		Example: "  tandem " + op.Name + " a.npy\n" +
 			"  tandem " + op.Name + " a.npy -o b.npy --axis 0",
 	}, spec{inputs: 1, prints: true, op: func([]string) (operation.Operation, error) {
@@ -222,7 +233,10 @@ func newDistribution(a *app, name, of string, normal bool) *cobra.Command {
 		Example: "  tandem random " + name + " 1000x7 --seed 5 --type f4 -o r.npy",
 	}, spec{prefix: "random ", op: func(args []string) (operation.Operation, error) {
 		dims, err := userkernel.ParseDims(args[0], 2, 0)
-		if err != nil || len(dims) != 2 {
+		if err != nil {
+			return nil, usage.Errorf("%w", err)
+		}
+		if len(dims) != 2 {
 			return nil, usage.Errorf("%q: give rows and columns, as in 1000x7", args[0])
 		}
 		t, err := element.ParseType(typ)

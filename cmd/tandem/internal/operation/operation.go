@@ -175,7 +175,7 @@ func parseNumber[T linalg.Element](text string) (T, error) {
 	t := element.TypeOf[T]()
 	size := 8 * t.Size()
 	if t.Integer() {
-		v, err := strconv.ParseInt(text, 0, size)
+		v, err := strconv.ParseInt(text, 10, size)
 		if err != nil {
 			most := int64(math.MaxInt64) >> (64 - size)
 			return 0, fmt.Errorf("not a whole number from %d to %d (%s)", -most-1, most, t)
