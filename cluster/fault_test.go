@@ -403,6 +403,7 @@ func TestWrongArguments(t *testing.T) {
 			"a rank":                  func() error { _, err := Scatter(ctx, g, 4, none); return err },
 			"no rank":                 func() error { _, err := a.Gather(ctx, -1); return err },
 			"a layout":                func() error { return a.WriteNPY(ctx, "/no", Layout{Shape: []int{4, 3}}) },
+			"a vector":                func() error { return a.WriteNPY(ctx, "/no", Layout{Shape: []int{12}}) },
 			"three dimensions":        func() error { return a.WriteNPY(ctx, "/no", Layout{Shape: []int{3, 4, 2}}) },
 		} {
 			err := f()

@@ -228,7 +228,9 @@ func (m *Matrix[T]) WriteNPY(ctx context.Context, path string, l Layout) error {
 		h.Shape = []int{m.rows, m.cols}
 	}
 	rows, cols := h.Dims() // the first two
-	if len(h.Shape) > 2 || rows*cols != m.rows*m.cols || len(l.Shape) > 1 && (rows != m.rows || cols != m.cols) {
+	same := rows == m.rows && cols == m.cols
+	vector := len(h.Shape) < 2 && rows*cols == m.rows*m.cols && (m.rows == 1 || m.cols == 1)
+	if len(h.Shape) > 2 || !same && !vector {
 		return m.g.c.alike("%w", shapeError("a file of shape %v for a matrix of %dx%d", h.Shape, m.rows, m.cols))
 	}
 	if err := m.begin(ctx, "WriteNPY", path, h.Shape, h.Fortran); err != nil {
