@@ -693,7 +693,7 @@ var quantizeKernel = &backend.Source{
 	Name: "quantize_kernel", File: "quantize_kernel.cl",
 	Params: support.Params{}.Matrix("z", "char", 1).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4).ConstMatrix("x2", "float", 4).Scalar("x2All", "float", 4),
 	Map:    true,
-	Go:     support.Form(support.Map2(gpu_quantize), support.Map2(quantize)), Fresh: kernelsFresh,
+	Go:     support.Map2(gpu_quantize), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: support.Map2(quantize)},
 	Text: support.Head + `/* quantize, from Go */
 typedef struct { __global i8 *p; i64 n; } sg_i8;
@@ -732,10 +732,10 @@ FN i8 quantize_f(CHECKER f32 x_, f32 most_) {
 __kernel
 void quantize_kernel(__global i8 *z_p, const ulong z_off, const ulong z_rows, const ulong z_cols, const ulong z_stride, __global const f32 *x1_p, const ulong x1_off, const ulong x1_rows, const ulong x1_cols, const ulong x1_stride, const float x1All_x, __global const f32 *x2_p, const ulong x2_off, const ulong x2_rows, const ulong x2_cols, const ulong x2_stride, const float x2All_x CHECKED_KERNEL) {
   CHECKED_BEGIN
-  Matrix_t z_; z_.Data_ = make_sg_i8(z_p + z_off, (i64)(z_rows == 0 ? 0 : (z_rows - 1) * z_stride + z_cols)); z_.Rows_ = (i64)z_rows; z_.Cols_ = (i64)z_cols; z_.Stride_ = (i64)z_stride;
-  Matrix_t2 x1_; x1_.Data_ = make_sg_f32((__global f32 *)x1_p + x1_off, (i64)(x1_rows == 0 ? 0 : (x1_rows - 1) * x1_stride + x1_cols)); x1_.Rows_ = (i64)x1_rows; x1_.Cols_ = (i64)x1_cols; x1_.Stride_ = (i64)x1_stride;
+  Matrix_t z_; z_.Data_ = make_sg_i8(z_p + z_off, (i64)(z_rows == 0 || z_cols == 0 ? 0 : (z_rows - 1) * z_stride + z_cols)); z_.Rows_ = (i64)z_rows; z_.Cols_ = (i64)z_cols; z_.Stride_ = (i64)z_stride;
+  Matrix_t2 x1_; x1_.Data_ = make_sg_f32((__global f32 *)x1_p + x1_off, (i64)(x1_rows == 0 || x1_cols == 0 ? 0 : (x1_rows - 1) * x1_stride + x1_cols)); x1_.Rows_ = (i64)x1_rows; x1_.Cols_ = (i64)x1_cols; x1_.Stride_ = (i64)x1_stride;
   f32 x1All_ = (f32)x1All_x;
-  Matrix_t2 x2_; x2_.Data_ = make_sg_f32((__global f32 *)x2_p + x2_off, (i64)(x2_rows == 0 ? 0 : (x2_rows - 1) * x2_stride + x2_cols)); x2_.Rows_ = (i64)x2_rows; x2_.Cols_ = (i64)x2_cols; x2_.Stride_ = (i64)x2_stride;
+  Matrix_t2 x2_; x2_.Data_ = make_sg_f32((__global f32 *)x2_p + x2_off, (i64)(x2_rows == 0 || x2_cols == 0 ? 0 : (x2_rows - 1) * x2_stride + x2_cols)); x2_.Rows_ = (i64)x2_rows; x2_.Cols_ = (i64)x2_cols; x2_.Stride_ = (i64)x2_stride;
   f32 x2All_ = (f32)x2All_x;
   {
     i64 i_ = (i64)get_global_id(1);
@@ -757,7 +757,7 @@ void quantize_kernel(__global i8 *z_p, const ulong z_off, const ulong z_rows, co
             sg_f32 t4_ = x1_.Data_;
             row1_ = make_sg_f32(make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 38), t4_.n - t3_).p + CUT(0, end_, make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 38), t4_.n - t3_).n, 38), end_ - 0);
           } else if (x1_.Rows_ > ((i64)0)) {
-            e1All_ = LOAD(g_f32, x1_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x1_.Rows_, 40) * (u64)x1_.Stride_)) + (u64)COLUMN((i64)0, x1_.Cols_, 40))]);
+            e1All_ = LOAD(g_f32, x1_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(i_, x1_.Rows_, 40) * (u64)x1_.Stride_)) + (u64)COLUMN((i64)0, x1_.Cols_, 40)), x1_.Data_.n, 40)]);
           }
           sg_f32 row2_ = make_sg_f32(x2_.Data_.p + CUT(0, ((i64)0), x2_.Data_.n, 42), ((i64)0) - 0);
           f32 e2All_ = x2All_;
@@ -766,7 +766,7 @@ void quantize_kernel(__global i8 *z_p, const ulong z_off, const ulong z_rows, co
             sg_f32 t6_ = x2_.Data_;
             row2_ = make_sg_f32(make_sg_f32(t6_.p + CUT(t5_, t6_.n, t6_.n, 44), t6_.n - t5_).p + CUT(0, end_, make_sg_f32(t6_.p + CUT(t5_, t6_.n, t6_.n, 44), t6_.n - t5_).n, 44), end_ - 0);
           } else if (x2_.Rows_ > ((i64)0)) {
-            e2All_ = LOAD(g_f32, x2_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x2_.Rows_, 46) * (u64)x2_.Stride_)) + (u64)COLUMN((i64)0, x2_.Cols_, 46))]);
+            e2All_ = LOAD(g_f32, x2_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(i_, x2_.Rows_, 46) * (u64)x2_.Stride_)) + (u64)COLUMN((i64)0, x2_.Cols_, 46)), x2_.Data_.n, 46)]);
           }
           {
             i64 j_ = (i64)((u64)begin_ + (u64)((i64)get_local_id(0)));
@@ -807,7 +807,7 @@ var rescaleKernel = &backend.Source{
 	Name: "rescale_kernel", File: "rescale_kernel.cl",
 	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4).ConstMatrix("x2", "int", 4).Scalar("x2All", "uint", 4).ConstMatrix("x3", "float", 4).Scalar("x3All", "float", 4).ConstMatrix("x4", "float", 4).Scalar("x4All", "float", 4),
 	Map:    true,
-	Go:     support.Form(support.Map4(gpu_rescale), support.Map4(rescale)), Fresh: kernelsFresh,
+	Go:     support.Map4(gpu_rescale), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: support.Map4(rescale)},
 	Text: support.Head + `/* rescale, from Go */
 typedef struct { __global f32 *p; i64 n; } sg_f32;
@@ -833,14 +833,14 @@ FN f32 rescale_f(CHECKER f32 y_, i32 sum_, f32 byRow_, f32 byColumn_) {
 __kernel
 void rescale_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, const ulong z_cols, const ulong z_stride, __global const f32 *x1_p, const ulong x1_off, const ulong x1_rows, const ulong x1_cols, const ulong x1_stride, const float x1All_x, __global const i32 *x2_p, const ulong x2_off, const ulong x2_rows, const ulong x2_cols, const ulong x2_stride, const uint x2All_x, __global const f32 *x3_p, const ulong x3_off, const ulong x3_rows, const ulong x3_cols, const ulong x3_stride, const float x3All_x, __global const f32 *x4_p, const ulong x4_off, const ulong x4_rows, const ulong x4_cols, const ulong x4_stride, const float x4All_x CHECKED_KERNEL) {
   CHECKED_BEGIN
-  Matrix_t z_; z_.Data_ = make_sg_f32(z_p + z_off, (i64)(z_rows == 0 ? 0 : (z_rows - 1) * z_stride + z_cols)); z_.Rows_ = (i64)z_rows; z_.Cols_ = (i64)z_cols; z_.Stride_ = (i64)z_stride;
-  Matrix_t x1_; x1_.Data_ = make_sg_f32((__global f32 *)x1_p + x1_off, (i64)(x1_rows == 0 ? 0 : (x1_rows - 1) * x1_stride + x1_cols)); x1_.Rows_ = (i64)x1_rows; x1_.Cols_ = (i64)x1_cols; x1_.Stride_ = (i64)x1_stride;
+  Matrix_t z_; z_.Data_ = make_sg_f32(z_p + z_off, (i64)(z_rows == 0 || z_cols == 0 ? 0 : (z_rows - 1) * z_stride + z_cols)); z_.Rows_ = (i64)z_rows; z_.Cols_ = (i64)z_cols; z_.Stride_ = (i64)z_stride;
+  Matrix_t x1_; x1_.Data_ = make_sg_f32((__global f32 *)x1_p + x1_off, (i64)(x1_rows == 0 || x1_cols == 0 ? 0 : (x1_rows - 1) * x1_stride + x1_cols)); x1_.Rows_ = (i64)x1_rows; x1_.Cols_ = (i64)x1_cols; x1_.Stride_ = (i64)x1_stride;
   f32 x1All_ = (f32)x1All_x;
-  Matrix_t2 x2_; x2_.Data_ = make_sg_i32((__global i32 *)x2_p + x2_off, (i64)(x2_rows == 0 ? 0 : (x2_rows - 1) * x2_stride + x2_cols)); x2_.Rows_ = (i64)x2_rows; x2_.Cols_ = (i64)x2_cols; x2_.Stride_ = (i64)x2_stride;
+  Matrix_t2 x2_; x2_.Data_ = make_sg_i32((__global i32 *)x2_p + x2_off, (i64)(x2_rows == 0 || x2_cols == 0 ? 0 : (x2_rows - 1) * x2_stride + x2_cols)); x2_.Rows_ = (i64)x2_rows; x2_.Cols_ = (i64)x2_cols; x2_.Stride_ = (i64)x2_stride;
   i32 x2All_ = (i32)x2All_x;
-  Matrix_t x3_; x3_.Data_ = make_sg_f32((__global f32 *)x3_p + x3_off, (i64)(x3_rows == 0 ? 0 : (x3_rows - 1) * x3_stride + x3_cols)); x3_.Rows_ = (i64)x3_rows; x3_.Cols_ = (i64)x3_cols; x3_.Stride_ = (i64)x3_stride;
+  Matrix_t x3_; x3_.Data_ = make_sg_f32((__global f32 *)x3_p + x3_off, (i64)(x3_rows == 0 || x3_cols == 0 ? 0 : (x3_rows - 1) * x3_stride + x3_cols)); x3_.Rows_ = (i64)x3_rows; x3_.Cols_ = (i64)x3_cols; x3_.Stride_ = (i64)x3_stride;
   f32 x3All_ = (f32)x3All_x;
-  Matrix_t x4_; x4_.Data_ = make_sg_f32((__global f32 *)x4_p + x4_off, (i64)(x4_rows == 0 ? 0 : (x4_rows - 1) * x4_stride + x4_cols)); x4_.Rows_ = (i64)x4_rows; x4_.Cols_ = (i64)x4_cols; x4_.Stride_ = (i64)x4_stride;
+  Matrix_t x4_; x4_.Data_ = make_sg_f32((__global f32 *)x4_p + x4_off, (i64)(x4_rows == 0 || x4_cols == 0 ? 0 : (x4_rows - 1) * x4_stride + x4_cols)); x4_.Rows_ = (i64)x4_rows; x4_.Cols_ = (i64)x4_cols; x4_.Stride_ = (i64)x4_stride;
   f32 x4All_ = (f32)x4All_x;
   {
     i64 i_ = (i64)get_global_id(1);
@@ -862,7 +862,7 @@ void rescale_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, co
             sg_f32 t4_ = x1_.Data_;
             row1_ = make_sg_f32(make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 43), t4_.n - t3_).p + CUT(0, end_, make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 43), t4_.n - t3_).n, 43), end_ - 0);
           } else if (x1_.Rows_ > ((i64)0)) {
-            e1All_ = LOAD(g_f32, x1_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x1_.Rows_, 45) * (u64)x1_.Stride_)) + (u64)COLUMN((i64)0, x1_.Cols_, 45))]);
+            e1All_ = LOAD(g_f32, x1_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(i_, x1_.Rows_, 45) * (u64)x1_.Stride_)) + (u64)COLUMN((i64)0, x1_.Cols_, 45)), x1_.Data_.n, 45)]);
           }
           sg_i32 row2_ = make_sg_i32(x2_.Data_.p + CUT(0, ((i64)0), x2_.Data_.n, 47), ((i64)0) - 0);
           i32 e2All_ = x2All_;
@@ -871,7 +871,7 @@ void rescale_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, co
             sg_i32 t6_ = x2_.Data_;
             row2_ = make_sg_i32(make_sg_i32(t6_.p + CUT(t5_, t6_.n, t6_.n, 49), t6_.n - t5_).p + CUT(0, end_, make_sg_i32(t6_.p + CUT(t5_, t6_.n, t6_.n, 49), t6_.n - t5_).n, 49), end_ - 0);
           } else if (x2_.Rows_ > ((i64)0)) {
-            e2All_ = LOAD(g_i32, x2_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x2_.Rows_, 51) * (u64)x2_.Stride_)) + (u64)COLUMN((i64)0, x2_.Cols_, 51))]);
+            e2All_ = LOAD(g_i32, x2_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(i_, x2_.Rows_, 51) * (u64)x2_.Stride_)) + (u64)COLUMN((i64)0, x2_.Cols_, 51)), x2_.Data_.n, 51)]);
           }
           sg_f32 row3_ = make_sg_f32(x3_.Data_.p + CUT(0, ((i64)0), x3_.Data_.n, 53), ((i64)0) - 0);
           f32 e3All_ = x3All_;
@@ -880,7 +880,7 @@ void rescale_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, co
             sg_f32 t8_ = x3_.Data_;
             row3_ = make_sg_f32(make_sg_f32(t8_.p + CUT(t7_, t8_.n, t8_.n, 55), t8_.n - t7_).p + CUT(0, end_, make_sg_f32(t8_.p + CUT(t7_, t8_.n, t8_.n, 55), t8_.n - t7_).n, 55), end_ - 0);
           } else if (x3_.Rows_ > ((i64)0)) {
-            e3All_ = LOAD(g_f32, x3_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x3_.Rows_, 57) * (u64)x3_.Stride_)) + (u64)COLUMN((i64)0, x3_.Cols_, 57))]);
+            e3All_ = LOAD(g_f32, x3_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(i_, x3_.Rows_, 57) * (u64)x3_.Stride_)) + (u64)COLUMN((i64)0, x3_.Cols_, 57)), x3_.Data_.n, 57)]);
           }
           sg_f32 row4_ = make_sg_f32(x4_.Data_.p + CUT(0, ((i64)0), x4_.Data_.n, 59), ((i64)0) - 0);
           f32 e4All_ = x4All_;
@@ -889,7 +889,7 @@ void rescale_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, co
             sg_f32 t10_ = x4_.Data_;
             row4_ = make_sg_f32(make_sg_f32(t10_.p + CUT(t9_, t10_.n, t10_.n, 61), t10_.n - t9_).p + CUT(0, end_, make_sg_f32(t10_.p + CUT(t9_, t10_.n, t10_.n, 61), t10_.n - t9_).n, 61), end_ - 0);
           } else if (x4_.Rows_ > ((i64)0)) {
-            e4All_ = LOAD(g_f32, x4_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x4_.Rows_, 63) * (u64)x4_.Stride_)) + (u64)COLUMN((i64)0, x4_.Cols_, 63))]);
+            e4All_ = LOAD(g_f32, x4_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(i_, x4_.Rows_, 63) * (u64)x4_.Stride_)) + (u64)COLUMN((i64)0, x4_.Cols_, 63)), x4_.Data_.n, 63)]);
           }
           {
             i64 j_ = (i64)((u64)begin_ + (u64)((i64)get_local_id(0)));
@@ -935,7 +935,7 @@ var geluKernel = &backend.Source{
 	Name: "gelu_kernel", File: "gelu_kernel.cl",
 	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4),
 	Map:    true,
-	Go:     support.Form(support.Map1(gpu_gelu), support.Map1(gelu)), Fresh: kernelsFresh,
+	Go:     support.Map1(gpu_gelu), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: support.Map1(gelu)},
 	Text: support.Head + `/* gelu, from Go */
 typedef struct { __global f32 *p; i64 n; } sg_f32;
@@ -1005,8 +1005,8 @@ FN f32 gelu_f(CHECKER f32 x_) {
 __kernel
 void gelu_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, const ulong z_cols, const ulong z_stride, __global const f32 *x1_p, const ulong x1_off, const ulong x1_rows, const ulong x1_cols, const ulong x1_stride, const float x1All_x CHECKED_KERNEL) {
   CHECKED_BEGIN
-  Matrix_t z_; z_.Data_ = make_sg_f32(z_p + z_off, (i64)(z_rows == 0 ? 0 : (z_rows - 1) * z_stride + z_cols)); z_.Rows_ = (i64)z_rows; z_.Cols_ = (i64)z_cols; z_.Stride_ = (i64)z_stride;
-  Matrix_t x1_; x1_.Data_ = make_sg_f32((__global f32 *)x1_p + x1_off, (i64)(x1_rows == 0 ? 0 : (x1_rows - 1) * x1_stride + x1_cols)); x1_.Rows_ = (i64)x1_rows; x1_.Cols_ = (i64)x1_cols; x1_.Stride_ = (i64)x1_stride;
+  Matrix_t z_; z_.Data_ = make_sg_f32(z_p + z_off, (i64)(z_rows == 0 || z_cols == 0 ? 0 : (z_rows - 1) * z_stride + z_cols)); z_.Rows_ = (i64)z_rows; z_.Cols_ = (i64)z_cols; z_.Stride_ = (i64)z_stride;
+  Matrix_t x1_; x1_.Data_ = make_sg_f32((__global f32 *)x1_p + x1_off, (i64)(x1_rows == 0 || x1_cols == 0 ? 0 : (x1_rows - 1) * x1_stride + x1_cols)); x1_.Rows_ = (i64)x1_rows; x1_.Cols_ = (i64)x1_cols; x1_.Stride_ = (i64)x1_stride;
   f32 x1All_ = (f32)x1All_x;
   {
     i64 i_ = (i64)get_global_id(1);
@@ -1028,7 +1028,7 @@ void gelu_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, const
             sg_f32 t4_ = x1_.Data_;
             row1_ = make_sg_f32(make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 137), t4_.n - t3_).p + CUT(0, end_, make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 137), t4_.n - t3_).n, 137), end_ - 0);
           } else if (x1_.Rows_ > ((i64)0)) {
-            e1All_ = LOAD(g_f32, x1_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x1_.Rows_, 139) * (u64)x1_.Stride_)) + (u64)COLUMN((i64)0, x1_.Cols_, 139))]);
+            e1All_ = LOAD(g_f32, x1_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(i_, x1_.Rows_, 139) * (u64)x1_.Stride_)) + (u64)COLUMN((i64)0, x1_.Cols_, 139)), x1_.Data_.n, 139)]);
           }
           {
             i64 j_ = (i64)((u64)begin_ + (u64)((i64)get_local_id(0)));
@@ -1063,7 +1063,7 @@ var geluBackKernel = &backend.Source{
 	Name: "geluBack_kernel", File: "geluBack_kernel.cl",
 	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4).ConstMatrix("x2", "float", 4).Scalar("x2All", "float", 4),
 	Map:    true,
-	Go:     support.Form(support.Map2(gpu_geluBack), support.Map2(geluBack)), Fresh: kernelsFresh,
+	Go:     support.Map2(gpu_geluBack), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: support.Map2(geluBack)},
 	Text: support.Head + `/* geluBack, from Go */
 typedef struct { __global f32 *p; i64 n; } sg_f32;
@@ -1134,10 +1134,10 @@ FN f32 geluBack_f(CHECKER f32 dy_, f32 x_) {
 __kernel
 void geluBack_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, const ulong z_cols, const ulong z_stride, __global const f32 *x1_p, const ulong x1_off, const ulong x1_rows, const ulong x1_cols, const ulong x1_stride, const float x1All_x, __global const f32 *x2_p, const ulong x2_off, const ulong x2_rows, const ulong x2_cols, const ulong x2_stride, const float x2All_x CHECKED_KERNEL) {
   CHECKED_BEGIN
-  Matrix_t z_; z_.Data_ = make_sg_f32(z_p + z_off, (i64)(z_rows == 0 ? 0 : (z_rows - 1) * z_stride + z_cols)); z_.Rows_ = (i64)z_rows; z_.Cols_ = (i64)z_cols; z_.Stride_ = (i64)z_stride;
-  Matrix_t x1_; x1_.Data_ = make_sg_f32((__global f32 *)x1_p + x1_off, (i64)(x1_rows == 0 ? 0 : (x1_rows - 1) * x1_stride + x1_cols)); x1_.Rows_ = (i64)x1_rows; x1_.Cols_ = (i64)x1_cols; x1_.Stride_ = (i64)x1_stride;
+  Matrix_t z_; z_.Data_ = make_sg_f32(z_p + z_off, (i64)(z_rows == 0 || z_cols == 0 ? 0 : (z_rows - 1) * z_stride + z_cols)); z_.Rows_ = (i64)z_rows; z_.Cols_ = (i64)z_cols; z_.Stride_ = (i64)z_stride;
+  Matrix_t x1_; x1_.Data_ = make_sg_f32((__global f32 *)x1_p + x1_off, (i64)(x1_rows == 0 || x1_cols == 0 ? 0 : (x1_rows - 1) * x1_stride + x1_cols)); x1_.Rows_ = (i64)x1_rows; x1_.Cols_ = (i64)x1_cols; x1_.Stride_ = (i64)x1_stride;
   f32 x1All_ = (f32)x1All_x;
-  Matrix_t x2_; x2_.Data_ = make_sg_f32((__global f32 *)x2_p + x2_off, (i64)(x2_rows == 0 ? 0 : (x2_rows - 1) * x2_stride + x2_cols)); x2_.Rows_ = (i64)x2_rows; x2_.Cols_ = (i64)x2_cols; x2_.Stride_ = (i64)x2_stride;
+  Matrix_t x2_; x2_.Data_ = make_sg_f32((__global f32 *)x2_p + x2_off, (i64)(x2_rows == 0 || x2_cols == 0 ? 0 : (x2_rows - 1) * x2_stride + x2_cols)); x2_.Rows_ = (i64)x2_rows; x2_.Cols_ = (i64)x2_cols; x2_.Stride_ = (i64)x2_stride;
   f32 x2All_ = (f32)x2All_x;
   {
     i64 i_ = (i64)get_global_id(1);
@@ -1159,7 +1159,7 @@ void geluBack_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, c
             sg_f32 t4_ = x1_.Data_;
             row1_ = make_sg_f32(make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 140), t4_.n - t3_).p + CUT(0, end_, make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 140), t4_.n - t3_).n, 140), end_ - 0);
           } else if (x1_.Rows_ > ((i64)0)) {
-            e1All_ = LOAD(g_f32, x1_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x1_.Rows_, 142) * (u64)x1_.Stride_)) + (u64)COLUMN((i64)0, x1_.Cols_, 142))]);
+            e1All_ = LOAD(g_f32, x1_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(i_, x1_.Rows_, 142) * (u64)x1_.Stride_)) + (u64)COLUMN((i64)0, x1_.Cols_, 142)), x1_.Data_.n, 142)]);
           }
           sg_f32 row2_ = make_sg_f32(x2_.Data_.p + CUT(0, ((i64)0), x2_.Data_.n, 144), ((i64)0) - 0);
           f32 e2All_ = x2All_;
@@ -1168,7 +1168,7 @@ void geluBack_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, c
             sg_f32 t6_ = x2_.Data_;
             row2_ = make_sg_f32(make_sg_f32(t6_.p + CUT(t5_, t6_.n, t6_.n, 146), t6_.n - t5_).p + CUT(0, end_, make_sg_f32(t6_.p + CUT(t5_, t6_.n, t6_.n, 146), t6_.n - t5_).n, 146), end_ - 0);
           } else if (x2_.Rows_ > ((i64)0)) {
-            e2All_ = LOAD(g_f32, x2_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x2_.Rows_, 148) * (u64)x2_.Stride_)) + (u64)COLUMN((i64)0, x2_.Cols_, 148))]);
+            e2All_ = LOAD(g_f32, x2_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(i_, x2_.Rows_, 148) * (u64)x2_.Stride_)) + (u64)COLUMN((i64)0, x2_.Cols_, 148)), x2_.Data_.n, 148)]);
           }
           {
             i64 j_ = (i64)((u64)begin_ + (u64)((i64)get_local_id(0)));
@@ -1208,7 +1208,7 @@ var chanceKernel = &backend.Source{
 	Name: "chance_kernel", File: "chance_kernel.cl",
 	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4).ConstMatrix("x2", "float", 4).Scalar("x2All", "float", 4).ConstMatrix("x3", "float", 4).Scalar("x3All", "float", 4),
 	Map:    true,
-	Go:     support.Form(support.Map3(gpu_chance), support.Map3(chance)), Fresh: kernelsFresh,
+	Go:     support.Map3(gpu_chance), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: support.Map3(chance)},
 	Text: support.Head + `/* chance, from Go */
 typedef struct { __global f32 *p; i64 n; } sg_f32;
@@ -1304,12 +1304,12 @@ FN f32 chance_f(CHECKER f32 score_, f32 luck_, f32 temperature_) {
 __kernel
 void chance_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, const ulong z_cols, const ulong z_stride, __global const f32 *x1_p, const ulong x1_off, const ulong x1_rows, const ulong x1_cols, const ulong x1_stride, const float x1All_x, __global const f32 *x2_p, const ulong x2_off, const ulong x2_rows, const ulong x2_cols, const ulong x2_stride, const float x2All_x, __global const f32 *x3_p, const ulong x3_off, const ulong x3_rows, const ulong x3_cols, const ulong x3_stride, const float x3All_x CHECKED_KERNEL) {
   CHECKED_BEGIN
-  Matrix_t z_; z_.Data_ = make_sg_f32(z_p + z_off, (i64)(z_rows == 0 ? 0 : (z_rows - 1) * z_stride + z_cols)); z_.Rows_ = (i64)z_rows; z_.Cols_ = (i64)z_cols; z_.Stride_ = (i64)z_stride;
-  Matrix_t x1_; x1_.Data_ = make_sg_f32((__global f32 *)x1_p + x1_off, (i64)(x1_rows == 0 ? 0 : (x1_rows - 1) * x1_stride + x1_cols)); x1_.Rows_ = (i64)x1_rows; x1_.Cols_ = (i64)x1_cols; x1_.Stride_ = (i64)x1_stride;
+  Matrix_t z_; z_.Data_ = make_sg_f32(z_p + z_off, (i64)(z_rows == 0 || z_cols == 0 ? 0 : (z_rows - 1) * z_stride + z_cols)); z_.Rows_ = (i64)z_rows; z_.Cols_ = (i64)z_cols; z_.Stride_ = (i64)z_stride;
+  Matrix_t x1_; x1_.Data_ = make_sg_f32((__global f32 *)x1_p + x1_off, (i64)(x1_rows == 0 || x1_cols == 0 ? 0 : (x1_rows - 1) * x1_stride + x1_cols)); x1_.Rows_ = (i64)x1_rows; x1_.Cols_ = (i64)x1_cols; x1_.Stride_ = (i64)x1_stride;
   f32 x1All_ = (f32)x1All_x;
-  Matrix_t x2_; x2_.Data_ = make_sg_f32((__global f32 *)x2_p + x2_off, (i64)(x2_rows == 0 ? 0 : (x2_rows - 1) * x2_stride + x2_cols)); x2_.Rows_ = (i64)x2_rows; x2_.Cols_ = (i64)x2_cols; x2_.Stride_ = (i64)x2_stride;
+  Matrix_t x2_; x2_.Data_ = make_sg_f32((__global f32 *)x2_p + x2_off, (i64)(x2_rows == 0 || x2_cols == 0 ? 0 : (x2_rows - 1) * x2_stride + x2_cols)); x2_.Rows_ = (i64)x2_rows; x2_.Cols_ = (i64)x2_cols; x2_.Stride_ = (i64)x2_stride;
   f32 x2All_ = (f32)x2All_x;
-  Matrix_t x3_; x3_.Data_ = make_sg_f32((__global f32 *)x3_p + x3_off, (i64)(x3_rows == 0 ? 0 : (x3_rows - 1) * x3_stride + x3_cols)); x3_.Rows_ = (i64)x3_rows; x3_.Cols_ = (i64)x3_cols; x3_.Stride_ = (i64)x3_stride;
+  Matrix_t x3_; x3_.Data_ = make_sg_f32((__global f32 *)x3_p + x3_off, (i64)(x3_rows == 0 || x3_cols == 0 ? 0 : (x3_rows - 1) * x3_stride + x3_cols)); x3_.Rows_ = (i64)x3_rows; x3_.Cols_ = (i64)x3_cols; x3_.Stride_ = (i64)x3_stride;
   f32 x3All_ = (f32)x3All_x;
   {
     i64 i_ = (i64)get_global_id(1);
@@ -1331,7 +1331,7 @@ void chance_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, con
             sg_f32 t4_ = x1_.Data_;
             row1_ = make_sg_f32(make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 163), t4_.n - t3_).p + CUT(0, end_, make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 163), t4_.n - t3_).n, 163), end_ - 0);
           } else if (x1_.Rows_ > ((i64)0)) {
-            e1All_ = LOAD(g_f32, x1_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x1_.Rows_, 165) * (u64)x1_.Stride_)) + (u64)COLUMN((i64)0, x1_.Cols_, 165))]);
+            e1All_ = LOAD(g_f32, x1_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(i_, x1_.Rows_, 165) * (u64)x1_.Stride_)) + (u64)COLUMN((i64)0, x1_.Cols_, 165)), x1_.Data_.n, 165)]);
           }
           sg_f32 row2_ = make_sg_f32(x2_.Data_.p + CUT(0, ((i64)0), x2_.Data_.n, 167), ((i64)0) - 0);
           f32 e2All_ = x2All_;
@@ -1340,7 +1340,7 @@ void chance_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, con
             sg_f32 t6_ = x2_.Data_;
             row2_ = make_sg_f32(make_sg_f32(t6_.p + CUT(t5_, t6_.n, t6_.n, 169), t6_.n - t5_).p + CUT(0, end_, make_sg_f32(t6_.p + CUT(t5_, t6_.n, t6_.n, 169), t6_.n - t5_).n, 169), end_ - 0);
           } else if (x2_.Rows_ > ((i64)0)) {
-            e2All_ = LOAD(g_f32, x2_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x2_.Rows_, 171) * (u64)x2_.Stride_)) + (u64)COLUMN((i64)0, x2_.Cols_, 171))]);
+            e2All_ = LOAD(g_f32, x2_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(i_, x2_.Rows_, 171) * (u64)x2_.Stride_)) + (u64)COLUMN((i64)0, x2_.Cols_, 171)), x2_.Data_.n, 171)]);
           }
           sg_f32 row3_ = make_sg_f32(x3_.Data_.p + CUT(0, ((i64)0), x3_.Data_.n, 173), ((i64)0) - 0);
           f32 e3All_ = x3All_;
@@ -1349,7 +1349,7 @@ void chance_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, con
             sg_f32 t8_ = x3_.Data_;
             row3_ = make_sg_f32(make_sg_f32(t8_.p + CUT(t7_, t8_.n, t8_.n, 175), t8_.n - t7_).p + CUT(0, end_, make_sg_f32(t8_.p + CUT(t7_, t8_.n, t8_.n, 175), t8_.n - t7_).n, 175), end_ - 0);
           } else if (x3_.Rows_ > ((i64)0)) {
-            e3All_ = LOAD(g_f32, x3_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x3_.Rows_, 177) * (u64)x3_.Stride_)) + (u64)COLUMN((i64)0, x3_.Cols_, 177))]);
+            e3All_ = LOAD(g_f32, x3_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(i_, x3_.Rows_, 177) * (u64)x3_.Stride_)) + (u64)COLUMN((i64)0, x3_.Cols_, 177)), x3_.Data_.n, 177)]);
           }
           {
             i64 j_ = (i64)((u64)begin_ + (u64)((i64)get_local_id(0)));

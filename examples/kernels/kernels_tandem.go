@@ -248,8 +248,8 @@ void convolve_kernel(__global f32 *out_p, const ulong out_off, const ulong out_r
   LOCALMEM a25_f32 w_;
   LOCALMEM a12_a36_f32 t_;
   CHECKED_BEGIN
-  Matrix_t out_; out_.Data_ = make_sg_f32(out_p + out_off, (i64)(out_rows == 0 ? 0 : (out_rows - 1) * out_stride + out_cols)); out_.Rows_ = (i64)out_rows; out_.Cols_ = (i64)out_cols; out_.Stride_ = (i64)out_stride;
-  Matrix_t in_; in_.Data_ = make_sg_f32((__global f32 *)in_p + in_off, (i64)(in_rows == 0 ? 0 : (in_rows - 1) * in_stride + in_cols)); in_.Rows_ = (i64)in_rows; in_.Cols_ = (i64)in_cols; in_.Stride_ = (i64)in_stride;
+  Matrix_t out_; out_.Data_ = make_sg_f32(out_p + out_off, (i64)(out_rows == 0 || out_cols == 0 ? 0 : (out_rows - 1) * out_stride + out_cols)); out_.Rows_ = (i64)out_rows; out_.Cols_ = (i64)out_cols; out_.Stride_ = (i64)out_stride;
+  Matrix_t in_; in_.Data_ = make_sg_f32((__global f32 *)in_p + in_off, (i64)(in_rows == 0 || in_cols == 0 ? 0 : (in_rows - 1) * in_stride + in_cols)); in_.Rows_ = (i64)in_rows; in_.Cols_ = (i64)in_cols; in_.Stride_ = (i64)in_stride;
   sg_f32 weights_ = make_sg_f32((__global f32 *)weights_p + weights_off, (i64)weights_len);
   {
     i64 l_ = (i64)((u64)((i64)((u64)((i64)get_local_id(1)) * (u64)((i64)32))) + (u64)((i64)get_local_id(0)));
@@ -269,7 +269,7 @@ void convolve_kernel(__global f32 *out_p, const ulong out_off, const ulong out_r
           i64 j_ = (i64)((u64)left_ + (u64)x_);
           f32 u_ = {0};
           if ((((i_ >= ((i64)0)) && (j_ >= ((i64)0))) && (i_ < in_.Rows_)) && (j_ < in_.Cols_)) {
-            u_ = LOAD(g_f32, in_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, in_.Rows_, 35) * (u64)in_.Stride_)) + (u64)COLUMN(j_, in_.Cols_, 35))]);
+            u_ = LOAD(g_f32, in_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(i_, in_.Rows_, 35) * (u64)in_.Stride_)) + (u64)COLUMN(j_, in_.Cols_, 35)), in_.Data_.n, 35)]);
           }
           STORE(l_f32, t_.v[AT(y_, 12, 37)].v[AT(x_, 36, 37)], u_);
         }
@@ -294,7 +294,7 @@ void convolve_kernel(__global f32 *out_p, const ulong out_off, const ulong out_r
         }
       }
     }
-    STORE(g_f32, out_.Data_.p[(i64)((u64)((i64)((u64)ROW(i2_, out_.Rows_, 50) * (u64)out_.Stride_)) + (u64)COLUMN(j2_, out_.Cols_, 50))], sum_);
+    STORE(g_f32, out_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(i2_, out_.Rows_, 50) * (u64)out_.Stride_)) + (u64)COLUMN(j2_, out_.Cols_, 50)), out_.Data_.n, 50)], sum_);
   }
 }
 `,
@@ -604,9 +604,9 @@ void matmul_float32(__global f32 *c_p, const ulong c_off, const ulong c_rows, co
   LOCALMEM a16_a17_f32 sa_;
   LOCALMEM a16_a16_f32 sb_;
   CHECKED_BEGIN
-  Matrix_t c_; c_.Data_ = make_sg_f32(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
-  Matrix_t a_; a_.Data_ = make_sg_f32((__global f32 *)a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
-  Matrix_t b_; b_.Data_ = make_sg_f32((__global f32 *)b_p + b_off, (i64)(b_rows == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
+  Matrix_t c_; c_.Data_ = make_sg_f32(c_p + c_off, (i64)(c_rows == 0 || c_cols == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
+  Matrix_t a_; a_.Data_ = make_sg_f32((__global f32 *)a_p + a_off, (i64)(a_rows == 0 || a_cols == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
+  Matrix_t b_; b_.Data_ = make_sg_f32((__global f32 *)b_p + b_off, (i64)(b_rows == 0 || b_cols == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
   i64 row_ = (i64)get_global_id(1);
   i64 col_ = (i64)get_global_id(0);
   i64 y_ = (i64)get_local_id(1);
@@ -617,10 +617,10 @@ void matmul_float32(__global f32 *c_p, const ulong c_off, const ulong c_rows, co
     i64 k_ = (i64)0;
     for (; k_ < a_.Cols_; k_ = (i64)((u64)k_ + (u64)((i64)16))) {
       if ((row_ < a_.Rows_) && (((i64)((u64)k_ + (u64)x_)) < a_.Cols_)) {
-        STORE(l_f32, sa_.v[AT(y_, 16, 21)].v[AT(x_, 17, 21)], LOAD(g_f32, a_.Data_.p[(i64)((u64)((i64)((u64)ROW(row_, a_.Rows_, 21) * (u64)a_.Stride_)) + (u64)COLUMN((i64)((u64)k_ + (u64)x_), a_.Cols_, 21))]));
+        STORE(l_f32, sa_.v[AT(y_, 16, 21)].v[AT(x_, 17, 21)], LOAD(g_f32, a_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(row_, a_.Rows_, 21) * (u64)a_.Stride_)) + (u64)COLUMN((i64)((u64)k_ + (u64)x_), a_.Cols_, 21)), a_.Data_.n, 21)]));
       }
       if ((((i64)((u64)k_ + (u64)y_)) < b_.Rows_) && (col_ < b_.Cols_)) {
-        STORE(l_f32, sb_.v[AT(y_, 16, 24)].v[AT(x_, 16, 24)], LOAD(g_f32, b_.Data_.p[(i64)((u64)((i64)((u64)ROW((i64)((u64)k_ + (u64)y_), b_.Rows_, 24) * (u64)b_.Stride_)) + (u64)COLUMN(col_, b_.Cols_, 24))]));
+        STORE(l_f32, sb_.v[AT(y_, 16, 24)].v[AT(x_, 16, 24)], LOAD(g_f32, b_.Data_.p[AT((i64)((u64)((i64)((u64)ROW((i64)((u64)k_ + (u64)y_), b_.Rows_, 24) * (u64)b_.Stride_)) + (u64)COLUMN(col_, b_.Cols_, 24)), b_.Data_.n, 24)]));
       }
       barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
       if (inside_) {
@@ -636,7 +636,7 @@ void matmul_float32(__global f32 *c_p, const ulong c_off, const ulong c_rows, co
     }
   }
   if (inside_) {
-    STORE(g_f32, c_.Data_.p[(i64)((u64)((i64)((u64)ROW(row_, c_.Rows_, 35) * (u64)c_.Stride_)) + (u64)COLUMN(col_, c_.Cols_, 35))], acc_);
+    STORE(g_f32, c_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(row_, c_.Rows_, 35) * (u64)c_.Stride_)) + (u64)COLUMN(col_, c_.Cols_, 35)), c_.Data_.n, 35)], acc_);
   }
 }
 `,
@@ -670,9 +670,9 @@ void matmul_float64(__global f64 *c_p, const ulong c_off, const ulong c_rows, co
   LOCALMEM a16_a17_f64 sa_;
   LOCALMEM a16_a16_f64 sb_;
   CHECKED_BEGIN
-  Matrix_t c_; c_.Data_ = make_sg_f64(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
-  Matrix_t a_; a_.Data_ = make_sg_f64((__global f64 *)a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
-  Matrix_t b_; b_.Data_ = make_sg_f64((__global f64 *)b_p + b_off, (i64)(b_rows == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
+  Matrix_t c_; c_.Data_ = make_sg_f64(c_p + c_off, (i64)(c_rows == 0 || c_cols == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
+  Matrix_t a_; a_.Data_ = make_sg_f64((__global f64 *)a_p + a_off, (i64)(a_rows == 0 || a_cols == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
+  Matrix_t b_; b_.Data_ = make_sg_f64((__global f64 *)b_p + b_off, (i64)(b_rows == 0 || b_cols == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
   i64 row_ = (i64)get_global_id(1);
   i64 col_ = (i64)get_global_id(0);
   i64 y_ = (i64)get_local_id(1);
@@ -683,10 +683,10 @@ void matmul_float64(__global f64 *c_p, const ulong c_off, const ulong c_rows, co
     i64 k_ = (i64)0;
     for (; k_ < a_.Cols_; k_ = (i64)((u64)k_ + (u64)((i64)16))) {
       if ((row_ < a_.Rows_) && (((i64)((u64)k_ + (u64)x_)) < a_.Cols_)) {
-        STORE(l_f64, sa_.v[AT(y_, 16, 21)].v[AT(x_, 17, 21)], LOAD(g_f64, a_.Data_.p[(i64)((u64)((i64)((u64)ROW(row_, a_.Rows_, 21) * (u64)a_.Stride_)) + (u64)COLUMN((i64)((u64)k_ + (u64)x_), a_.Cols_, 21))]));
+        STORE(l_f64, sa_.v[AT(y_, 16, 21)].v[AT(x_, 17, 21)], LOAD(g_f64, a_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(row_, a_.Rows_, 21) * (u64)a_.Stride_)) + (u64)COLUMN((i64)((u64)k_ + (u64)x_), a_.Cols_, 21)), a_.Data_.n, 21)]));
       }
       if ((((i64)((u64)k_ + (u64)y_)) < b_.Rows_) && (col_ < b_.Cols_)) {
-        STORE(l_f64, sb_.v[AT(y_, 16, 24)].v[AT(x_, 16, 24)], LOAD(g_f64, b_.Data_.p[(i64)((u64)((i64)((u64)ROW((i64)((u64)k_ + (u64)y_), b_.Rows_, 24) * (u64)b_.Stride_)) + (u64)COLUMN(col_, b_.Cols_, 24))]));
+        STORE(l_f64, sb_.v[AT(y_, 16, 24)].v[AT(x_, 16, 24)], LOAD(g_f64, b_.Data_.p[AT((i64)((u64)((i64)((u64)ROW((i64)((u64)k_ + (u64)y_), b_.Rows_, 24) * (u64)b_.Stride_)) + (u64)COLUMN(col_, b_.Cols_, 24)), b_.Data_.n, 24)]));
       }
       barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
       if (inside_) {
@@ -702,7 +702,7 @@ void matmul_float64(__global f64 *c_p, const ulong c_off, const ulong c_rows, co
     }
   }
   if (inside_) {
-    STORE(g_f64, c_.Data_.p[(i64)((u64)((i64)((u64)ROW(row_, c_.Rows_, 35) * (u64)c_.Stride_)) + (u64)COLUMN(col_, c_.Cols_, 35))], acc_);
+    STORE(g_f64, c_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(row_, c_.Rows_, 35) * (u64)c_.Stride_)) + (u64)COLUMN(col_, c_.Cols_, 35)), c_.Data_.n, 35)], acc_);
   }
 }
 `,
@@ -735,9 +735,9 @@ void matmul_int32(__global i32 *c_p, const ulong c_off, const ulong c_rows, cons
   LOCALMEM a16_a17_i32 sa_;
   LOCALMEM a16_a16_i32 sb_;
   CHECKED_BEGIN
-  Matrix_t c_; c_.Data_ = make_sg_i32(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
-  Matrix_t a_; a_.Data_ = make_sg_i32((__global i32 *)a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
-  Matrix_t b_; b_.Data_ = make_sg_i32((__global i32 *)b_p + b_off, (i64)(b_rows == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
+  Matrix_t c_; c_.Data_ = make_sg_i32(c_p + c_off, (i64)(c_rows == 0 || c_cols == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
+  Matrix_t a_; a_.Data_ = make_sg_i32((__global i32 *)a_p + a_off, (i64)(a_rows == 0 || a_cols == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
+  Matrix_t b_; b_.Data_ = make_sg_i32((__global i32 *)b_p + b_off, (i64)(b_rows == 0 || b_cols == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
   i64 row_ = (i64)get_global_id(1);
   i64 col_ = (i64)get_global_id(0);
   i64 y_ = (i64)get_local_id(1);
@@ -748,10 +748,10 @@ void matmul_int32(__global i32 *c_p, const ulong c_off, const ulong c_rows, cons
     i64 k_ = (i64)0;
     for (; k_ < a_.Cols_; k_ = (i64)((u64)k_ + (u64)((i64)16))) {
       if ((row_ < a_.Rows_) && (((i64)((u64)k_ + (u64)x_)) < a_.Cols_)) {
-        STORE(l_i32, sa_.v[AT(y_, 16, 21)].v[AT(x_, 17, 21)], LOAD(g_i32, a_.Data_.p[(i64)((u64)((i64)((u64)ROW(row_, a_.Rows_, 21) * (u64)a_.Stride_)) + (u64)COLUMN((i64)((u64)k_ + (u64)x_), a_.Cols_, 21))]));
+        STORE(l_i32, sa_.v[AT(y_, 16, 21)].v[AT(x_, 17, 21)], LOAD(g_i32, a_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(row_, a_.Rows_, 21) * (u64)a_.Stride_)) + (u64)COLUMN((i64)((u64)k_ + (u64)x_), a_.Cols_, 21)), a_.Data_.n, 21)]));
       }
       if ((((i64)((u64)k_ + (u64)y_)) < b_.Rows_) && (col_ < b_.Cols_)) {
-        STORE(l_i32, sb_.v[AT(y_, 16, 24)].v[AT(x_, 16, 24)], LOAD(g_i32, b_.Data_.p[(i64)((u64)((i64)((u64)ROW((i64)((u64)k_ + (u64)y_), b_.Rows_, 24) * (u64)b_.Stride_)) + (u64)COLUMN(col_, b_.Cols_, 24))]));
+        STORE(l_i32, sb_.v[AT(y_, 16, 24)].v[AT(x_, 16, 24)], LOAD(g_i32, b_.Data_.p[AT((i64)((u64)((i64)((u64)ROW((i64)((u64)k_ + (u64)y_), b_.Rows_, 24) * (u64)b_.Stride_)) + (u64)COLUMN(col_, b_.Cols_, 24)), b_.Data_.n, 24)]));
       }
       barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
       if (inside_) {
@@ -767,7 +767,7 @@ void matmul_int32(__global i32 *c_p, const ulong c_off, const ulong c_rows, cons
     }
   }
   if (inside_) {
-    STORE(g_i32, c_.Data_.p[(i64)((u64)((i64)((u64)ROW(row_, c_.Rows_, 35) * (u64)c_.Stride_)) + (u64)COLUMN(col_, c_.Cols_, 35))], acc_);
+    STORE(g_i32, c_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(row_, c_.Rows_, 35) * (u64)c_.Stride_)) + (u64)COLUMN(col_, c_.Cols_, 35)), c_.Data_.n, 35)], acc_);
   }
 }
 `,
@@ -1155,7 +1155,7 @@ typedef char size_a16_a16_i32[sizeof(a16_a16_i32) == 1024 ? 1 : -1];
 ACCESS(g_i32, __global, i32)
 FN i32 distance_f(CHECKER Matrix_t d_, i64 i_, i64 j_) {
   if ((i_ < d_.Rows_) && (j_ < d_.Cols_)) {
-    return LOAD(g_i32, d_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, d_.Rows_, 72) * (u64)d_.Stride_)) + (u64)COLUMN(j_, d_.Cols_, 72))]);
+    return LOAD(g_i32, d_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(i_, d_.Rows_, 72) * (u64)d_.Stride_)) + (u64)COLUMN(j_, d_.Cols_, 72)), d_.Data_.n, 72)]);
   }
   return 1073741823;
 }
@@ -1166,7 +1166,7 @@ void paths_kernel(__global i32 *d_p, const ulong d_off, const ulong d_rows, cons
   LOCALMEM a16_a16_i32 a_;
   LOCALMEM a16_a16_i32 b_;
   CHECKED_BEGIN
-  Matrix_t d_; d_.Data_ = make_sg_i32(d_p + d_off, (i64)(d_rows == 0 ? 0 : (d_rows - 1) * d_stride + d_cols)); d_.Rows_ = (i64)d_rows; d_.Cols_ = (i64)d_cols; d_.Stride_ = (i64)d_stride;
+  Matrix_t d_; d_.Data_ = make_sg_i32(d_p + d_off, (i64)(d_rows == 0 || d_cols == 0 ? 0 : (d_rows - 1) * d_stride + d_cols)); d_.Rows_ = (i64)d_rows; d_.Cols_ = (i64)d_cols; d_.Stride_ = (i64)d_stride;
   i64 k_ = (i64)k_x;
   i64 part_ = (i64)part_x;
   i64 i_ = (i64)get_group_id(1);
@@ -1224,7 +1224,7 @@ void paths_kernel(__global i32 *d_p, const ulong d_off, const ulong d_rows, cons
     i64 i2_ = (i64)((u64)((i64)((u64)i_ * (u64)((i64)16))) + (u64)y_);
     i64 j2_ = (i64)((u64)((i64)((u64)j_ * (u64)((i64)16))) + (u64)x_);
     if ((i2_ < d_.Rows_) && (j2_ < d_.Cols_)) {
-      STORE(g_i32, d_.Data_.p[(i64)((u64)((i64)((u64)ROW(i2_, d_.Rows_, 66) * (u64)d_.Stride_)) + (u64)COLUMN(j2_, d_.Cols_, 66))], own_);
+      STORE(g_i32, d_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(i2_, d_.Rows_, 66) * (u64)d_.Stride_)) + (u64)COLUMN(j2_, d_.Cols_, 66)), d_.Data_.n, 66)], own_);
     }
   }
 }
@@ -1630,9 +1630,9 @@ __kernel WG_SIZE(32, 8, 1)
 void wave_float32(__global f32 *next_p, const ulong next_off, const ulong next_rows, const ulong next_cols, const ulong next_stride, __global const f32 *now_p, const ulong now_off, const ulong now_rows, const ulong now_cols, const ulong now_stride, __global const f32 *before_p, const ulong before_off, const ulong before_rows, const ulong before_cols, const ulong before_stride, const float c2_x CHECKED_KERNEL) {
   LOCALMEM a10_a34_f32 t_;
   CHECKED_BEGIN
-  Matrix_t next_; next_.Data_ = make_sg_f32(next_p + next_off, (i64)(next_rows == 0 ? 0 : (next_rows - 1) * next_stride + next_cols)); next_.Rows_ = (i64)next_rows; next_.Cols_ = (i64)next_cols; next_.Stride_ = (i64)next_stride;
-  Matrix_t now_; now_.Data_ = make_sg_f32((__global f32 *)now_p + now_off, (i64)(now_rows == 0 ? 0 : (now_rows - 1) * now_stride + now_cols)); now_.Rows_ = (i64)now_rows; now_.Cols_ = (i64)now_cols; now_.Stride_ = (i64)now_stride;
-  Matrix_t before_; before_.Data_ = make_sg_f32((__global f32 *)before_p + before_off, (i64)(before_rows == 0 ? 0 : (before_rows - 1) * before_stride + before_cols)); before_.Rows_ = (i64)before_rows; before_.Cols_ = (i64)before_cols; before_.Stride_ = (i64)before_stride;
+  Matrix_t next_; next_.Data_ = make_sg_f32(next_p + next_off, (i64)(next_rows == 0 || next_cols == 0 ? 0 : (next_rows - 1) * next_stride + next_cols)); next_.Rows_ = (i64)next_rows; next_.Cols_ = (i64)next_cols; next_.Stride_ = (i64)next_stride;
+  Matrix_t now_; now_.Data_ = make_sg_f32((__global f32 *)now_p + now_off, (i64)(now_rows == 0 || now_cols == 0 ? 0 : (now_rows - 1) * now_stride + now_cols)); now_.Rows_ = (i64)now_rows; now_.Cols_ = (i64)now_cols; now_.Stride_ = (i64)now_stride;
+  Matrix_t before_; before_.Data_ = make_sg_f32((__global f32 *)before_p + before_off, (i64)(before_rows == 0 || before_cols == 0 ? 0 : (before_rows - 1) * before_stride + before_cols)); before_.Rows_ = (i64)before_rows; before_.Cols_ = (i64)before_cols; before_.Stride_ = (i64)before_stride;
   f32 c2_ = (f32)c2_x;
   i64 top_ = (i64)((u64)((i64)((u64)((i64)get_group_id(1)) * (u64)((i64)8))) - (u64)((i64)1));
   i64 left_ = (i64)((u64)((i64)((u64)((i64)get_group_id(0)) * (u64)((i64)32))) - (u64)((i64)1));
@@ -1646,7 +1646,7 @@ void wave_float32(__global f32 *next_p, const ulong next_off, const ulong next_r
           i64 j_ = (i64)((u64)left_ + (u64)x_);
           f32 u_ = {0};
           if ((((i_ >= ((i64)0)) && (j_ >= ((i64)0))) && (i_ < now_.Rows_)) && (j_ < now_.Cols_)) {
-            u_ = LOAD(g_f32, now_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, now_.Rows_, 31) * (u64)now_.Stride_)) + (u64)COLUMN(j_, now_.Cols_, 31))]);
+            u_ = LOAD(g_f32, now_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(i_, now_.Rows_, 31) * (u64)now_.Stride_)) + (u64)COLUMN(j_, now_.Cols_, 31)), now_.Data_.n, 31)]);
           }
           STORE(l_f32, t_.v[AT(y_, 10, 33)].v[AT(x_, 34, 33)], u_);
         }
@@ -1661,7 +1661,7 @@ void wave_float32(__global f32 *next_p, const ulong next_off, const ulong next_r
     i64 x2_ = (i64)((u64)((i64)get_local_id(0)) + (u64)((i64)1));
     f32 u2_ = LOAD(l_f32, t_.v[AT(y2_, 10, 40)].v[AT(x2_, 34, 40)]);
     f32 around_ = (LOAD(l_f32, t_.v[AT((i64)((u64)y2_ - (u64)((i64)1)), 10, 41)].v[AT(x2_, 34, 41)]) + LOAD(l_f32, t_.v[AT((i64)((u64)y2_ + (u64)((i64)1)), 10, 41)].v[AT(x2_, 34, 41)])) + (LOAD(l_f32, t_.v[AT(y2_, 10, 41)].v[AT((i64)((u64)x2_ - (u64)((i64)1)), 34, 41)]) + LOAD(l_f32, t_.v[AT(y2_, 10, 41)].v[AT((i64)((u64)x2_ + (u64)((i64)1)), 34, 41)]));
-    STORE(g_f32, next_.Data_.p[(i64)((u64)((i64)((u64)ROW(i2_, next_.Rows_, 42) * (u64)next_.Stride_)) + (u64)COLUMN(j2_, next_.Cols_, 42))], fma(c2_, fma(-4.0f, u2_, around_), fma(2.0f, u2_, neg_f32(LOAD(g_f32, before_.Data_.p[(i64)((u64)((i64)((u64)ROW(i2_, before_.Rows_, 42) * (u64)before_.Stride_)) + (u64)COLUMN(j2_, before_.Cols_, 42))])))));
+    STORE(g_f32, next_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(i2_, next_.Rows_, 42) * (u64)next_.Stride_)) + (u64)COLUMN(j2_, next_.Cols_, 42)), next_.Data_.n, 42)], fma(c2_, fma(-4.0f, u2_, around_), fma(2.0f, u2_, neg_f32(LOAD(g_f32, before_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(i2_, before_.Rows_, 42) * (u64)before_.Stride_)) + (u64)COLUMN(j2_, before_.Cols_, 42)), before_.Data_.n, 42)])))));
   }
 }
 `,
@@ -1695,9 +1695,9 @@ __kernel WG_SIZE(32, 8, 1)
 void wave_float64(__global f64 *next_p, const ulong next_off, const ulong next_rows, const ulong next_cols, const ulong next_stride, __global const f64 *now_p, const ulong now_off, const ulong now_rows, const ulong now_cols, const ulong now_stride, __global const f64 *before_p, const ulong before_off, const ulong before_rows, const ulong before_cols, const ulong before_stride, const double c2_x CHECKED_KERNEL) {
   LOCALMEM a10_a34_f64 t_;
   CHECKED_BEGIN
-  Matrix_t next_; next_.Data_ = make_sg_f64(next_p + next_off, (i64)(next_rows == 0 ? 0 : (next_rows - 1) * next_stride + next_cols)); next_.Rows_ = (i64)next_rows; next_.Cols_ = (i64)next_cols; next_.Stride_ = (i64)next_stride;
-  Matrix_t now_; now_.Data_ = make_sg_f64((__global f64 *)now_p + now_off, (i64)(now_rows == 0 ? 0 : (now_rows - 1) * now_stride + now_cols)); now_.Rows_ = (i64)now_rows; now_.Cols_ = (i64)now_cols; now_.Stride_ = (i64)now_stride;
-  Matrix_t before_; before_.Data_ = make_sg_f64((__global f64 *)before_p + before_off, (i64)(before_rows == 0 ? 0 : (before_rows - 1) * before_stride + before_cols)); before_.Rows_ = (i64)before_rows; before_.Cols_ = (i64)before_cols; before_.Stride_ = (i64)before_stride;
+  Matrix_t next_; next_.Data_ = make_sg_f64(next_p + next_off, (i64)(next_rows == 0 || next_cols == 0 ? 0 : (next_rows - 1) * next_stride + next_cols)); next_.Rows_ = (i64)next_rows; next_.Cols_ = (i64)next_cols; next_.Stride_ = (i64)next_stride;
+  Matrix_t now_; now_.Data_ = make_sg_f64((__global f64 *)now_p + now_off, (i64)(now_rows == 0 || now_cols == 0 ? 0 : (now_rows - 1) * now_stride + now_cols)); now_.Rows_ = (i64)now_rows; now_.Cols_ = (i64)now_cols; now_.Stride_ = (i64)now_stride;
+  Matrix_t before_; before_.Data_ = make_sg_f64((__global f64 *)before_p + before_off, (i64)(before_rows == 0 || before_cols == 0 ? 0 : (before_rows - 1) * before_stride + before_cols)); before_.Rows_ = (i64)before_rows; before_.Cols_ = (i64)before_cols; before_.Stride_ = (i64)before_stride;
   f64 c2_ = (f64)c2_x;
   i64 top_ = (i64)((u64)((i64)((u64)((i64)get_group_id(1)) * (u64)((i64)8))) - (u64)((i64)1));
   i64 left_ = (i64)((u64)((i64)((u64)((i64)get_group_id(0)) * (u64)((i64)32))) - (u64)((i64)1));
@@ -1711,7 +1711,7 @@ void wave_float64(__global f64 *next_p, const ulong next_off, const ulong next_r
           i64 j_ = (i64)((u64)left_ + (u64)x_);
           f64 u_ = {0};
           if ((((i_ >= ((i64)0)) && (j_ >= ((i64)0))) && (i_ < now_.Rows_)) && (j_ < now_.Cols_)) {
-            u_ = LOAD(g_f64, now_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, now_.Rows_, 31) * (u64)now_.Stride_)) + (u64)COLUMN(j_, now_.Cols_, 31))]);
+            u_ = LOAD(g_f64, now_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(i_, now_.Rows_, 31) * (u64)now_.Stride_)) + (u64)COLUMN(j_, now_.Cols_, 31)), now_.Data_.n, 31)]);
           }
           STORE(l_f64, t_.v[AT(y_, 10, 33)].v[AT(x_, 34, 33)], u_);
         }
@@ -1726,7 +1726,7 @@ void wave_float64(__global f64 *next_p, const ulong next_off, const ulong next_r
     i64 x2_ = (i64)((u64)((i64)get_local_id(0)) + (u64)((i64)1));
     f64 u2_ = LOAD(l_f64, t_.v[AT(y2_, 10, 40)].v[AT(x2_, 34, 40)]);
     f64 around_ = (LOAD(l_f64, t_.v[AT((i64)((u64)y2_ - (u64)((i64)1)), 10, 41)].v[AT(x2_, 34, 41)]) + LOAD(l_f64, t_.v[AT((i64)((u64)y2_ + (u64)((i64)1)), 10, 41)].v[AT(x2_, 34, 41)])) + (LOAD(l_f64, t_.v[AT(y2_, 10, 41)].v[AT((i64)((u64)x2_ - (u64)((i64)1)), 34, 41)]) + LOAD(l_f64, t_.v[AT(y2_, 10, 41)].v[AT((i64)((u64)x2_ + (u64)((i64)1)), 34, 41)]));
-    STORE(g_f64, next_.Data_.p[(i64)((u64)((i64)((u64)ROW(i2_, next_.Rows_, 42) * (u64)next_.Stride_)) + (u64)COLUMN(j2_, next_.Cols_, 42))], fma(c2_, fma(-4.0, u2_, around_), fma(2.0, u2_, neg_f64(LOAD(g_f64, before_.Data_.p[(i64)((u64)((i64)((u64)ROW(i2_, before_.Rows_, 42) * (u64)before_.Stride_)) + (u64)COLUMN(j2_, before_.Cols_, 42))])))));
+    STORE(g_f64, next_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(i2_, next_.Rows_, 42) * (u64)next_.Stride_)) + (u64)COLUMN(j2_, next_.Cols_, 42)), next_.Data_.n, 42)], fma(c2_, fma(-4.0, u2_, around_), fma(2.0, u2_, neg_f64(LOAD(g_f64, before_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(i2_, before_.Rows_, 42) * (u64)before_.Stride_)) + (u64)COLUMN(j2_, before_.Cols_, 42)), before_.Data_.n, 42)])))));
   }
 }
 `,

@@ -27,7 +27,7 @@ var flowKernel = &backend.Source{
 	Name: "flow_kernel", File: "flow_kernel.cl",
 	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4).ConstMatrix("x2", "float", 4).Scalar("x2All", "float", 4).ConstMatrix("x3", "float", 4).Scalar("x3All", "float", 4).ConstMatrix("x4", "float", 4).Scalar("x4All", "float", 4),
 	Map:    true,
-	Go:     support.Form(support.Map4(gpu_flow), support.Map4(flow)), Fresh: kernelsFresh,
+	Go:     support.Map4(gpu_flow), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"heat.go"}, Go: support.Map4(flow)},
 	Text: support.Head + `/* flow, from Go */
 typedef struct { __global f32 *p; i64 n; } sg_f32;
@@ -40,14 +40,14 @@ FN f32 flow_f(CHECKER f32 vertical_, f32 left_, f32 right_, f32 middle_) {
 __kernel
 void flow_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, const ulong z_cols, const ulong z_stride, __global const f32 *x1_p, const ulong x1_off, const ulong x1_rows, const ulong x1_cols, const ulong x1_stride, const float x1All_x, __global const f32 *x2_p, const ulong x2_off, const ulong x2_rows, const ulong x2_cols, const ulong x2_stride, const float x2All_x, __global const f32 *x3_p, const ulong x3_off, const ulong x3_rows, const ulong x3_cols, const ulong x3_stride, const float x3All_x, __global const f32 *x4_p, const ulong x4_off, const ulong x4_rows, const ulong x4_cols, const ulong x4_stride, const float x4All_x CHECKED_KERNEL) {
   CHECKED_BEGIN
-  Matrix_t z_; z_.Data_ = make_sg_f32(z_p + z_off, (i64)(z_rows == 0 ? 0 : (z_rows - 1) * z_stride + z_cols)); z_.Rows_ = (i64)z_rows; z_.Cols_ = (i64)z_cols; z_.Stride_ = (i64)z_stride;
-  Matrix_t x1_; x1_.Data_ = make_sg_f32((__global f32 *)x1_p + x1_off, (i64)(x1_rows == 0 ? 0 : (x1_rows - 1) * x1_stride + x1_cols)); x1_.Rows_ = (i64)x1_rows; x1_.Cols_ = (i64)x1_cols; x1_.Stride_ = (i64)x1_stride;
+  Matrix_t z_; z_.Data_ = make_sg_f32(z_p + z_off, (i64)(z_rows == 0 || z_cols == 0 ? 0 : (z_rows - 1) * z_stride + z_cols)); z_.Rows_ = (i64)z_rows; z_.Cols_ = (i64)z_cols; z_.Stride_ = (i64)z_stride;
+  Matrix_t x1_; x1_.Data_ = make_sg_f32((__global f32 *)x1_p + x1_off, (i64)(x1_rows == 0 || x1_cols == 0 ? 0 : (x1_rows - 1) * x1_stride + x1_cols)); x1_.Rows_ = (i64)x1_rows; x1_.Cols_ = (i64)x1_cols; x1_.Stride_ = (i64)x1_stride;
   f32 x1All_ = (f32)x1All_x;
-  Matrix_t x2_; x2_.Data_ = make_sg_f32((__global f32 *)x2_p + x2_off, (i64)(x2_rows == 0 ? 0 : (x2_rows - 1) * x2_stride + x2_cols)); x2_.Rows_ = (i64)x2_rows; x2_.Cols_ = (i64)x2_cols; x2_.Stride_ = (i64)x2_stride;
+  Matrix_t x2_; x2_.Data_ = make_sg_f32((__global f32 *)x2_p + x2_off, (i64)(x2_rows == 0 || x2_cols == 0 ? 0 : (x2_rows - 1) * x2_stride + x2_cols)); x2_.Rows_ = (i64)x2_rows; x2_.Cols_ = (i64)x2_cols; x2_.Stride_ = (i64)x2_stride;
   f32 x2All_ = (f32)x2All_x;
-  Matrix_t x3_; x3_.Data_ = make_sg_f32((__global f32 *)x3_p + x3_off, (i64)(x3_rows == 0 ? 0 : (x3_rows - 1) * x3_stride + x3_cols)); x3_.Rows_ = (i64)x3_rows; x3_.Cols_ = (i64)x3_cols; x3_.Stride_ = (i64)x3_stride;
+  Matrix_t x3_; x3_.Data_ = make_sg_f32((__global f32 *)x3_p + x3_off, (i64)(x3_rows == 0 || x3_cols == 0 ? 0 : (x3_rows - 1) * x3_stride + x3_cols)); x3_.Rows_ = (i64)x3_rows; x3_.Cols_ = (i64)x3_cols; x3_.Stride_ = (i64)x3_stride;
   f32 x3All_ = (f32)x3All_x;
-  Matrix_t x4_; x4_.Data_ = make_sg_f32((__global f32 *)x4_p + x4_off, (i64)(x4_rows == 0 ? 0 : (x4_rows - 1) * x4_stride + x4_cols)); x4_.Rows_ = (i64)x4_rows; x4_.Cols_ = (i64)x4_cols; x4_.Stride_ = (i64)x4_stride;
+  Matrix_t x4_; x4_.Data_ = make_sg_f32((__global f32 *)x4_p + x4_off, (i64)(x4_rows == 0 || x4_cols == 0 ? 0 : (x4_rows - 1) * x4_stride + x4_cols)); x4_.Rows_ = (i64)x4_rows; x4_.Cols_ = (i64)x4_cols; x4_.Stride_ = (i64)x4_stride;
   f32 x4All_ = (f32)x4All_x;
   {
     i64 i_ = (i64)get_global_id(1);
@@ -69,7 +69,7 @@ void flow_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, const
             sg_f32 t4_ = x1_.Data_;
             row1_ = make_sg_f32(make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 41), t4_.n - t3_).p + CUT(0, end_, make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 41), t4_.n - t3_).n, 41), end_ - 0);
           } else if (x1_.Rows_ > ((i64)0)) {
-            e1All_ = LOAD(g_f32, x1_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x1_.Rows_, 43) * (u64)x1_.Stride_)) + (u64)COLUMN((i64)0, x1_.Cols_, 43))]);
+            e1All_ = LOAD(g_f32, x1_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(i_, x1_.Rows_, 43) * (u64)x1_.Stride_)) + (u64)COLUMN((i64)0, x1_.Cols_, 43)), x1_.Data_.n, 43)]);
           }
           sg_f32 row2_ = make_sg_f32(x2_.Data_.p + CUT(0, ((i64)0), x2_.Data_.n, 45), ((i64)0) - 0);
           f32 e2All_ = x2All_;
@@ -78,7 +78,7 @@ void flow_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, const
             sg_f32 t6_ = x2_.Data_;
             row2_ = make_sg_f32(make_sg_f32(t6_.p + CUT(t5_, t6_.n, t6_.n, 47), t6_.n - t5_).p + CUT(0, end_, make_sg_f32(t6_.p + CUT(t5_, t6_.n, t6_.n, 47), t6_.n - t5_).n, 47), end_ - 0);
           } else if (x2_.Rows_ > ((i64)0)) {
-            e2All_ = LOAD(g_f32, x2_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x2_.Rows_, 49) * (u64)x2_.Stride_)) + (u64)COLUMN((i64)0, x2_.Cols_, 49))]);
+            e2All_ = LOAD(g_f32, x2_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(i_, x2_.Rows_, 49) * (u64)x2_.Stride_)) + (u64)COLUMN((i64)0, x2_.Cols_, 49)), x2_.Data_.n, 49)]);
           }
           sg_f32 row3_ = make_sg_f32(x3_.Data_.p + CUT(0, ((i64)0), x3_.Data_.n, 51), ((i64)0) - 0);
           f32 e3All_ = x3All_;
@@ -87,7 +87,7 @@ void flow_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, const
             sg_f32 t8_ = x3_.Data_;
             row3_ = make_sg_f32(make_sg_f32(t8_.p + CUT(t7_, t8_.n, t8_.n, 53), t8_.n - t7_).p + CUT(0, end_, make_sg_f32(t8_.p + CUT(t7_, t8_.n, t8_.n, 53), t8_.n - t7_).n, 53), end_ - 0);
           } else if (x3_.Rows_ > ((i64)0)) {
-            e3All_ = LOAD(g_f32, x3_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x3_.Rows_, 55) * (u64)x3_.Stride_)) + (u64)COLUMN((i64)0, x3_.Cols_, 55))]);
+            e3All_ = LOAD(g_f32, x3_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(i_, x3_.Rows_, 55) * (u64)x3_.Stride_)) + (u64)COLUMN((i64)0, x3_.Cols_, 55)), x3_.Data_.n, 55)]);
           }
           sg_f32 row4_ = make_sg_f32(x4_.Data_.p + CUT(0, ((i64)0), x4_.Data_.n, 57), ((i64)0) - 0);
           f32 e4All_ = x4All_;
@@ -96,7 +96,7 @@ void flow_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, const
             sg_f32 t10_ = x4_.Data_;
             row4_ = make_sg_f32(make_sg_f32(t10_.p + CUT(t9_, t10_.n, t10_.n, 59), t10_.n - t9_).p + CUT(0, end_, make_sg_f32(t10_.p + CUT(t9_, t10_.n, t10_.n, 59), t10_.n - t9_).n, 59), end_ - 0);
           } else if (x4_.Rows_ > ((i64)0)) {
-            e4All_ = LOAD(g_f32, x4_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x4_.Rows_, 61) * (u64)x4_.Stride_)) + (u64)COLUMN((i64)0, x4_.Cols_, 61))]);
+            e4All_ = LOAD(g_f32, x4_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(i_, x4_.Rows_, 61) * (u64)x4_.Stride_)) + (u64)COLUMN((i64)0, x4_.Cols_, 61)), x4_.Data_.n, 61)]);
           }
           {
             i64 j_ = (i64)((u64)begin_ + (u64)((i64)get_local_id(0)));
@@ -142,7 +142,7 @@ var gainKernel = &backend.Source{
 	Name: "gain_kernel", File: "gain_kernel.cl",
 	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4),
 	Map:    true,
-	Go:     support.Form(support.Map1(gpu_gain), support.Map1(gain)), Fresh: kernelsFresh,
+	Go:     support.Map1(gpu_gain), Fresh: kernelsFresh,
 	Checks: &backend.Checks{Files: []string{"montecarlo.go"}, Go: support.Map1(gain)},
 	Text: support.Head + `/* gain, from Go */
 typedef struct { __global f32 *p; i64 n; } sg_f32;
@@ -201,8 +201,8 @@ FN f32 gain_f(CHECKER f32 z_) {
 __kernel
 void gain_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, const ulong z_cols, const ulong z_stride, __global const f32 *x1_p, const ulong x1_off, const ulong x1_rows, const ulong x1_cols, const ulong x1_stride, const float x1All_x CHECKED_KERNEL) {
   CHECKED_BEGIN
-  Matrix_t z_; z_.Data_ = make_sg_f32(z_p + z_off, (i64)(z_rows == 0 ? 0 : (z_rows - 1) * z_stride + z_cols)); z_.Rows_ = (i64)z_rows; z_.Cols_ = (i64)z_cols; z_.Stride_ = (i64)z_stride;
-  Matrix_t x1_; x1_.Data_ = make_sg_f32((__global f32 *)x1_p + x1_off, (i64)(x1_rows == 0 ? 0 : (x1_rows - 1) * x1_stride + x1_cols)); x1_.Rows_ = (i64)x1_rows; x1_.Cols_ = (i64)x1_cols; x1_.Stride_ = (i64)x1_stride;
+  Matrix_t z_; z_.Data_ = make_sg_f32(z_p + z_off, (i64)(z_rows == 0 || z_cols == 0 ? 0 : (z_rows - 1) * z_stride + z_cols)); z_.Rows_ = (i64)z_rows; z_.Cols_ = (i64)z_cols; z_.Stride_ = (i64)z_stride;
+  Matrix_t x1_; x1_.Data_ = make_sg_f32((__global f32 *)x1_p + x1_off, (i64)(x1_rows == 0 || x1_cols == 0 ? 0 : (x1_rows - 1) * x1_stride + x1_cols)); x1_.Rows_ = (i64)x1_rows; x1_.Cols_ = (i64)x1_cols; x1_.Stride_ = (i64)x1_stride;
   f32 x1All_ = (f32)x1All_x;
   {
     i64 i_ = (i64)get_global_id(1);
@@ -224,7 +224,7 @@ void gain_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, const
             sg_f32 t4_ = x1_.Data_;
             row1_ = make_sg_f32(make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 37), t4_.n - t3_).p + CUT(0, end_, make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 37), t4_.n - t3_).n, 37), end_ - 0);
           } else if (x1_.Rows_ > ((i64)0)) {
-            e1All_ = LOAD(g_f32, x1_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, x1_.Rows_, 39) * (u64)x1_.Stride_)) + (u64)COLUMN((i64)0, x1_.Cols_, 39))]);
+            e1All_ = LOAD(g_f32, x1_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(i_, x1_.Rows_, 39) * (u64)x1_.Stride_)) + (u64)COLUMN((i64)0, x1_.Cols_, 39)), x1_.Data_.n, 39)]);
           }
           {
             i64 j_ = (i64)((u64)begin_ + (u64)((i64)get_local_id(0)));

@@ -105,9 +105,9 @@ ACCESS(g_f32, __global, f32)
 __kernel
 void Matmul_float32(__global const f32 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global const f32 *b_p, const ulong b_off, const ulong b_rows, const ulong b_cols, const ulong b_stride, __global f32 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
   CHECKED_BEGIN
-  Matrix_t a_; a_.Data_ = make_sg_f32((__global f32 *)a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
-  Matrix_t b_; b_.Data_ = make_sg_f32((__global f32 *)b_p + b_off, (i64)(b_rows == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
-  Matrix_t c_; c_.Data_ = make_sg_f32(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
+  Matrix_t a_; a_.Data_ = make_sg_f32((__global f32 *)a_p + a_off, (i64)(a_rows == 0 || a_cols == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
+  Matrix_t b_; b_.Data_ = make_sg_f32((__global f32 *)b_p + b_off, (i64)(b_rows == 0 || b_cols == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
+  Matrix_t c_; c_.Data_ = make_sg_f32(c_p + c_off, (i64)(c_rows == 0 || c_cols == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
   i64 i_ = (i64)get_global_id(1);
   i64 j_ = (i64)get_global_id(0);
   if ((i_ < c_.Rows_) && (j_ < c_.Cols_)) {
@@ -116,10 +116,10 @@ void Matmul_float32(__global const f32 *a_p, const ulong a_off, const ulong a_ro
       i64 t_ = a_.Cols_;
       i64 k_ = (i64)0;
       for (; GO(k_ < t_); k_ = (i64)((u64)k_ + (u64)((i64)1))) {
-        tmp_ = tmp_ + (LOAD(g_f32, a_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, a_.Rows_, 24) * (u64)a_.Stride_)) + (u64)COLUMN(k_, a_.Cols_, 24))]) * LOAD(g_f32, b_.Data_.p[(i64)((u64)((i64)((u64)ROW(k_, b_.Rows_, 24) * (u64)b_.Stride_)) + (u64)COLUMN(j_, b_.Cols_, 24))]));
+        tmp_ = tmp_ + (LOAD(g_f32, a_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(i_, a_.Rows_, 24) * (u64)a_.Stride_)) + (u64)COLUMN(k_, a_.Cols_, 24)), a_.Data_.n, 24)]) * LOAD(g_f32, b_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(k_, b_.Rows_, 24) * (u64)b_.Stride_)) + (u64)COLUMN(j_, b_.Cols_, 24)), b_.Data_.n, 24)]));
       }
     }
-    STORE(g_f32, c_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, c_.Rows_, 26) * (u64)c_.Stride_)) + (u64)COLUMN(j_, c_.Cols_, 26))], tmp_);
+    STORE(g_f32, c_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(i_, c_.Rows_, 26) * (u64)c_.Stride_)) + (u64)COLUMN(j_, c_.Cols_, 26)), c_.Data_.n, 26)], tmp_);
   }
 }
 `,
@@ -141,9 +141,9 @@ ACCESS(g_f64, __global, f64)
 __kernel
 void Matmul_float64(__global const f64 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global const f64 *b_p, const ulong b_off, const ulong b_rows, const ulong b_cols, const ulong b_stride, __global f64 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
   CHECKED_BEGIN
-  Matrix_t a_; a_.Data_ = make_sg_f64((__global f64 *)a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
-  Matrix_t b_; b_.Data_ = make_sg_f64((__global f64 *)b_p + b_off, (i64)(b_rows == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
-  Matrix_t c_; c_.Data_ = make_sg_f64(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
+  Matrix_t a_; a_.Data_ = make_sg_f64((__global f64 *)a_p + a_off, (i64)(a_rows == 0 || a_cols == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
+  Matrix_t b_; b_.Data_ = make_sg_f64((__global f64 *)b_p + b_off, (i64)(b_rows == 0 || b_cols == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
+  Matrix_t c_; c_.Data_ = make_sg_f64(c_p + c_off, (i64)(c_rows == 0 || c_cols == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
   i64 i_ = (i64)get_global_id(1);
   i64 j_ = (i64)get_global_id(0);
   if ((i_ < c_.Rows_) && (j_ < c_.Cols_)) {
@@ -152,10 +152,10 @@ void Matmul_float64(__global const f64 *a_p, const ulong a_off, const ulong a_ro
       i64 t_ = a_.Cols_;
       i64 k_ = (i64)0;
       for (; GO(k_ < t_); k_ = (i64)((u64)k_ + (u64)((i64)1))) {
-        tmp_ = tmp_ + (LOAD(g_f64, a_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, a_.Rows_, 24) * (u64)a_.Stride_)) + (u64)COLUMN(k_, a_.Cols_, 24))]) * LOAD(g_f64, b_.Data_.p[(i64)((u64)((i64)((u64)ROW(k_, b_.Rows_, 24) * (u64)b_.Stride_)) + (u64)COLUMN(j_, b_.Cols_, 24))]));
+        tmp_ = tmp_ + (LOAD(g_f64, a_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(i_, a_.Rows_, 24) * (u64)a_.Stride_)) + (u64)COLUMN(k_, a_.Cols_, 24)), a_.Data_.n, 24)]) * LOAD(g_f64, b_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(k_, b_.Rows_, 24) * (u64)b_.Stride_)) + (u64)COLUMN(j_, b_.Cols_, 24)), b_.Data_.n, 24)]));
       }
     }
-    STORE(g_f64, c_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, c_.Rows_, 26) * (u64)c_.Stride_)) + (u64)COLUMN(j_, c_.Cols_, 26))], tmp_);
+    STORE(g_f64, c_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(i_, c_.Rows_, 26) * (u64)c_.Stride_)) + (u64)COLUMN(j_, c_.Cols_, 26)), c_.Data_.n, 26)], tmp_);
   }
 }
 `,
@@ -176,9 +176,9 @@ ACCESS(g_i32, __global, i32)
 __kernel
 void Matmul_int32(__global const i32 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global const i32 *b_p, const ulong b_off, const ulong b_rows, const ulong b_cols, const ulong b_stride, __global i32 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
   CHECKED_BEGIN
-  Matrix_t a_; a_.Data_ = make_sg_i32((__global i32 *)a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
-  Matrix_t b_; b_.Data_ = make_sg_i32((__global i32 *)b_p + b_off, (i64)(b_rows == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
-  Matrix_t c_; c_.Data_ = make_sg_i32(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
+  Matrix_t a_; a_.Data_ = make_sg_i32((__global i32 *)a_p + a_off, (i64)(a_rows == 0 || a_cols == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
+  Matrix_t b_; b_.Data_ = make_sg_i32((__global i32 *)b_p + b_off, (i64)(b_rows == 0 || b_cols == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
+  Matrix_t c_; c_.Data_ = make_sg_i32(c_p + c_off, (i64)(c_rows == 0 || c_cols == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
   i64 i_ = (i64)get_global_id(1);
   i64 j_ = (i64)get_global_id(0);
   if ((i_ < c_.Rows_) && (j_ < c_.Cols_)) {
@@ -187,10 +187,10 @@ void Matmul_int32(__global const i32 *a_p, const ulong a_off, const ulong a_rows
       i64 t_ = a_.Cols_;
       i64 k_ = (i64)0;
       for (; GO(k_ < t_); k_ = (i64)((u64)k_ + (u64)((i64)1))) {
-        tmp_ = (i32)((u32)tmp_ + (u32)((i32)((u32)LOAD(g_i32, a_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, a_.Rows_, 24) * (u64)a_.Stride_)) + (u64)COLUMN(k_, a_.Cols_, 24))]) * (u32)LOAD(g_i32, b_.Data_.p[(i64)((u64)((i64)((u64)ROW(k_, b_.Rows_, 24) * (u64)b_.Stride_)) + (u64)COLUMN(j_, b_.Cols_, 24))]))));
+        tmp_ = (i32)((u32)tmp_ + (u32)((i32)((u32)LOAD(g_i32, a_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(i_, a_.Rows_, 24) * (u64)a_.Stride_)) + (u64)COLUMN(k_, a_.Cols_, 24)), a_.Data_.n, 24)]) * (u32)LOAD(g_i32, b_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(k_, b_.Rows_, 24) * (u64)b_.Stride_)) + (u64)COLUMN(j_, b_.Cols_, 24)), b_.Data_.n, 24)]))));
       }
     }
-    STORE(g_i32, c_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, c_.Rows_, 26) * (u64)c_.Stride_)) + (u64)COLUMN(j_, c_.Cols_, 26))], tmp_);
+    STORE(g_i32, c_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(i_, c_.Rows_, 26) * (u64)c_.Stride_)) + (u64)COLUMN(j_, c_.Cols_, 26)), c_.Data_.n, 26)], tmp_);
   }
 }
 `,
@@ -234,9 +234,9 @@ void FastMatmul_float32(__global const f32 *a_p, const ulong a_off, const ulong 
   LOCALMEM a16_a16_f32 sa_;
   LOCALMEM a16_a16_f32 sb_;
   CHECKED_BEGIN
-  Matrix_t a_; a_.Data_ = make_sg_f32((__global f32 *)a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
-  Matrix_t b_; b_.Data_ = make_sg_f32((__global f32 *)b_p + b_off, (i64)(b_rows == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
-  Matrix_t c_; c_.Data_ = make_sg_f32(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
+  Matrix_t a_; a_.Data_ = make_sg_f32((__global f32 *)a_p + a_off, (i64)(a_rows == 0 || a_cols == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
+  Matrix_t b_; b_.Data_ = make_sg_f32((__global f32 *)b_p + b_off, (i64)(b_rows == 0 || b_cols == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
+  Matrix_t c_; c_.Data_ = make_sg_f32(c_p + c_off, (i64)(c_rows == 0 || c_cols == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
   i64 x_ = (i64)get_global_id(0);
   i64 y_ = (i64)get_global_id(1);
   i64 tx_ = (i64)get_local_id(0);
@@ -252,10 +252,10 @@ void FastMatmul_float32(__global const f32 *a_p, const ulong a_off, const ulong 
       STORE(l_f32, sa_.v[AT(t_, 16, 42)].v[AT(t2_, 16, 42)], 0.0f);
       STORE(l_f32, sb_.v[AT(t3_, 16, 42)].v[AT(t4_, 16, 42)], 0.0f);
       if ((y_ < a_.Rows_) && (((i64)((u64)tx_ + (u64)i_)) < a_.Cols_)) {
-        STORE(l_f32, sa_.v[AT(ty_, 16, 44)].v[AT(tx_, 16, 44)], LOAD(g_f32, a_.Data_.p[(i64)((u64)((i64)((u64)ROW(y_, a_.Rows_, 44) * (u64)a_.Stride_)) + (u64)COLUMN((i64)((u64)tx_ + (u64)i_), a_.Cols_, 44))]));
+        STORE(l_f32, sa_.v[AT(ty_, 16, 44)].v[AT(tx_, 16, 44)], LOAD(g_f32, a_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(y_, a_.Rows_, 44) * (u64)a_.Stride_)) + (u64)COLUMN((i64)((u64)tx_ + (u64)i_), a_.Cols_, 44)), a_.Data_.n, 44)]));
       }
       if ((x_ < b_.Cols_) && (((i64)((u64)ty_ + (u64)i_)) < b_.Rows_)) {
-        STORE(l_f32, sb_.v[AT(ty_, 16, 47)].v[AT(tx_, 16, 47)], LOAD(g_f32, b_.Data_.p[(i64)((u64)((i64)((u64)ROW((i64)((u64)ty_ + (u64)i_), b_.Rows_, 47) * (u64)b_.Stride_)) + (u64)COLUMN(x_, b_.Cols_, 47))]));
+        STORE(l_f32, sb_.v[AT(ty_, 16, 47)].v[AT(tx_, 16, 47)], LOAD(g_f32, b_.Data_.p[AT((i64)((u64)((i64)((u64)ROW((i64)((u64)ty_ + (u64)i_), b_.Rows_, 47) * (u64)b_.Stride_)) + (u64)COLUMN(x_, b_.Cols_, 47)), b_.Data_.n, 47)]));
       }
       barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
       {
@@ -268,7 +268,7 @@ void FastMatmul_float32(__global const f32 *a_p, const ulong a_off, const ulong 
     }
   }
   if ((y_ < c_.Rows_) && (x_ < c_.Cols_)) {
-    STORE(g_f32, c_.Data_.p[(i64)((u64)((i64)((u64)ROW(y_, c_.Rows_, 56) * (u64)c_.Stride_)) + (u64)COLUMN(x_, c_.Cols_, 56))], tmp_);
+    STORE(g_f32, c_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(y_, c_.Rows_, 56) * (u64)c_.Stride_)) + (u64)COLUMN(x_, c_.Cols_, 56)), c_.Data_.n, 56)], tmp_);
   }
 }
 `,
@@ -297,9 +297,9 @@ void FastMatmul_float64(__global const f64 *a_p, const ulong a_off, const ulong 
   LOCALMEM a16_a16_f64 sa_;
   LOCALMEM a16_a16_f64 sb_;
   CHECKED_BEGIN
-  Matrix_t a_; a_.Data_ = make_sg_f64((__global f64 *)a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
-  Matrix_t b_; b_.Data_ = make_sg_f64((__global f64 *)b_p + b_off, (i64)(b_rows == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
-  Matrix_t c_; c_.Data_ = make_sg_f64(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
+  Matrix_t a_; a_.Data_ = make_sg_f64((__global f64 *)a_p + a_off, (i64)(a_rows == 0 || a_cols == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
+  Matrix_t b_; b_.Data_ = make_sg_f64((__global f64 *)b_p + b_off, (i64)(b_rows == 0 || b_cols == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
+  Matrix_t c_; c_.Data_ = make_sg_f64(c_p + c_off, (i64)(c_rows == 0 || c_cols == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
   i64 x_ = (i64)get_global_id(0);
   i64 y_ = (i64)get_global_id(1);
   i64 tx_ = (i64)get_local_id(0);
@@ -315,10 +315,10 @@ void FastMatmul_float64(__global const f64 *a_p, const ulong a_off, const ulong 
       STORE(l_f64, sa_.v[AT(t_, 16, 42)].v[AT(t2_, 16, 42)], 0.0);
       STORE(l_f64, sb_.v[AT(t3_, 16, 42)].v[AT(t4_, 16, 42)], 0.0);
       if ((y_ < a_.Rows_) && (((i64)((u64)tx_ + (u64)i_)) < a_.Cols_)) {
-        STORE(l_f64, sa_.v[AT(ty_, 16, 44)].v[AT(tx_, 16, 44)], LOAD(g_f64, a_.Data_.p[(i64)((u64)((i64)((u64)ROW(y_, a_.Rows_, 44) * (u64)a_.Stride_)) + (u64)COLUMN((i64)((u64)tx_ + (u64)i_), a_.Cols_, 44))]));
+        STORE(l_f64, sa_.v[AT(ty_, 16, 44)].v[AT(tx_, 16, 44)], LOAD(g_f64, a_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(y_, a_.Rows_, 44) * (u64)a_.Stride_)) + (u64)COLUMN((i64)((u64)tx_ + (u64)i_), a_.Cols_, 44)), a_.Data_.n, 44)]));
       }
       if ((x_ < b_.Cols_) && (((i64)((u64)ty_ + (u64)i_)) < b_.Rows_)) {
-        STORE(l_f64, sb_.v[AT(ty_, 16, 47)].v[AT(tx_, 16, 47)], LOAD(g_f64, b_.Data_.p[(i64)((u64)((i64)((u64)ROW((i64)((u64)ty_ + (u64)i_), b_.Rows_, 47) * (u64)b_.Stride_)) + (u64)COLUMN(x_, b_.Cols_, 47))]));
+        STORE(l_f64, sb_.v[AT(ty_, 16, 47)].v[AT(tx_, 16, 47)], LOAD(g_f64, b_.Data_.p[AT((i64)((u64)((i64)((u64)ROW((i64)((u64)ty_ + (u64)i_), b_.Rows_, 47) * (u64)b_.Stride_)) + (u64)COLUMN(x_, b_.Cols_, 47)), b_.Data_.n, 47)]));
       }
       barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
       {
@@ -331,7 +331,7 @@ void FastMatmul_float64(__global const f64 *a_p, const ulong a_off, const ulong 
     }
   }
   if ((y_ < c_.Rows_) && (x_ < c_.Cols_)) {
-    STORE(g_f64, c_.Data_.p[(i64)((u64)((i64)((u64)ROW(y_, c_.Rows_, 56) * (u64)c_.Stride_)) + (u64)COLUMN(x_, c_.Cols_, 56))], tmp_);
+    STORE(g_f64, c_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(y_, c_.Rows_, 56) * (u64)c_.Stride_)) + (u64)COLUMN(x_, c_.Cols_, 56)), c_.Data_.n, 56)], tmp_);
   }
 }
 `,
@@ -359,9 +359,9 @@ void FastMatmul_int32(__global const i32 *a_p, const ulong a_off, const ulong a_
   LOCALMEM a16_a16_i32 sa_;
   LOCALMEM a16_a16_i32 sb_;
   CHECKED_BEGIN
-  Matrix_t a_; a_.Data_ = make_sg_i32((__global i32 *)a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
-  Matrix_t b_; b_.Data_ = make_sg_i32((__global i32 *)b_p + b_off, (i64)(b_rows == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
-  Matrix_t c_; c_.Data_ = make_sg_i32(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
+  Matrix_t a_; a_.Data_ = make_sg_i32((__global i32 *)a_p + a_off, (i64)(a_rows == 0 || a_cols == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
+  Matrix_t b_; b_.Data_ = make_sg_i32((__global i32 *)b_p + b_off, (i64)(b_rows == 0 || b_cols == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
+  Matrix_t c_; c_.Data_ = make_sg_i32(c_p + c_off, (i64)(c_rows == 0 || c_cols == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
   i64 x_ = (i64)get_global_id(0);
   i64 y_ = (i64)get_global_id(1);
   i64 tx_ = (i64)get_local_id(0);
@@ -377,10 +377,10 @@ void FastMatmul_int32(__global const i32 *a_p, const ulong a_off, const ulong a_
       STORE(l_i32, sa_.v[AT(t_, 16, 42)].v[AT(t2_, 16, 42)], 0);
       STORE(l_i32, sb_.v[AT(t3_, 16, 42)].v[AT(t4_, 16, 42)], 0);
       if ((y_ < a_.Rows_) && (((i64)((u64)tx_ + (u64)i_)) < a_.Cols_)) {
-        STORE(l_i32, sa_.v[AT(ty_, 16, 44)].v[AT(tx_, 16, 44)], LOAD(g_i32, a_.Data_.p[(i64)((u64)((i64)((u64)ROW(y_, a_.Rows_, 44) * (u64)a_.Stride_)) + (u64)COLUMN((i64)((u64)tx_ + (u64)i_), a_.Cols_, 44))]));
+        STORE(l_i32, sa_.v[AT(ty_, 16, 44)].v[AT(tx_, 16, 44)], LOAD(g_i32, a_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(y_, a_.Rows_, 44) * (u64)a_.Stride_)) + (u64)COLUMN((i64)((u64)tx_ + (u64)i_), a_.Cols_, 44)), a_.Data_.n, 44)]));
       }
       if ((x_ < b_.Cols_) && (((i64)((u64)ty_ + (u64)i_)) < b_.Rows_)) {
-        STORE(l_i32, sb_.v[AT(ty_, 16, 47)].v[AT(tx_, 16, 47)], LOAD(g_i32, b_.Data_.p[(i64)((u64)((i64)((u64)ROW((i64)((u64)ty_ + (u64)i_), b_.Rows_, 47) * (u64)b_.Stride_)) + (u64)COLUMN(x_, b_.Cols_, 47))]));
+        STORE(l_i32, sb_.v[AT(ty_, 16, 47)].v[AT(tx_, 16, 47)], LOAD(g_i32, b_.Data_.p[AT((i64)((u64)((i64)((u64)ROW((i64)((u64)ty_ + (u64)i_), b_.Rows_, 47) * (u64)b_.Stride_)) + (u64)COLUMN(x_, b_.Cols_, 47)), b_.Data_.n, 47)]));
       }
       barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
       {
@@ -393,7 +393,7 @@ void FastMatmul_int32(__global const i32 *a_p, const ulong a_off, const ulong a_
     }
   }
   if ((y_ < c_.Rows_) && (x_ < c_.Cols_)) {
-    STORE(g_i32, c_.Data_.p[(i64)((u64)((i64)((u64)ROW(y_, c_.Rows_, 56) * (u64)c_.Stride_)) + (u64)COLUMN(x_, c_.Cols_, 56))], tmp_);
+    STORE(g_i32, c_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(y_, c_.Rows_, 56) * (u64)c_.Stride_)) + (u64)COLUMN(x_, c_.Cols_, 56)), c_.Data_.n, 56)], tmp_);
   }
 }
 `,
@@ -499,13 +499,13 @@ ACCESS(g_f32, __global, f32)
 __kernel
 void Transpose_float32(__global const f32 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global f32 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
   CHECKED_BEGIN
-  Matrix_t a_; a_.Data_ = make_sg_f32((__global f32 *)a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
-  Matrix_t c_; c_.Data_ = make_sg_f32(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
+  Matrix_t a_; a_.Data_ = make_sg_f32((__global f32 *)a_p + a_off, (i64)(a_rows == 0 || a_cols == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
+  Matrix_t c_; c_.Data_ = make_sg_f32(c_p + c_off, (i64)(c_rows == 0 || c_cols == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
   {
     i64 i_ = (i64)get_global_id(1);
     i64 j_ = (i64)get_global_id(0);
     if ((i_ < a_.Rows_) && (j_ < a_.Cols_)) {
-      STORE(g_f32, c_.Data_.p[(i64)((u64)((i64)((u64)ROW(j_, c_.Rows_, 29) * (u64)c_.Stride_)) + (u64)COLUMN(i_, c_.Cols_, 29))], LOAD(g_f32, a_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, a_.Rows_, 29) * (u64)a_.Stride_)) + (u64)COLUMN(j_, a_.Cols_, 29))]));
+      STORE(g_f32, c_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(j_, c_.Rows_, 29) * (u64)c_.Stride_)) + (u64)COLUMN(i_, c_.Cols_, 29)), c_.Data_.n, 29)], LOAD(g_f32, a_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(i_, a_.Rows_, 29) * (u64)a_.Stride_)) + (u64)COLUMN(j_, a_.Cols_, 29)), a_.Data_.n, 29)]));
     }
   }
 }
@@ -527,13 +527,13 @@ ACCESS(g_i32, __global, i32)
 __kernel
 void Transpose_int32(__global const i32 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global i32 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
   CHECKED_BEGIN
-  Matrix_t a_; a_.Data_ = make_sg_i32((__global i32 *)a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
-  Matrix_t c_; c_.Data_ = make_sg_i32(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
+  Matrix_t a_; a_.Data_ = make_sg_i32((__global i32 *)a_p + a_off, (i64)(a_rows == 0 || a_cols == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
+  Matrix_t c_; c_.Data_ = make_sg_i32(c_p + c_off, (i64)(c_rows == 0 || c_cols == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
   {
     i64 i_ = (i64)get_global_id(1);
     i64 j_ = (i64)get_global_id(0);
     if ((i_ < a_.Rows_) && (j_ < a_.Cols_)) {
-      STORE(g_i32, c_.Data_.p[(i64)((u64)((i64)((u64)ROW(j_, c_.Rows_, 29) * (u64)c_.Stride_)) + (u64)COLUMN(i_, c_.Cols_, 29))], LOAD(g_i32, a_.Data_.p[(i64)((u64)((i64)((u64)ROW(i_, a_.Rows_, 29) * (u64)a_.Stride_)) + (u64)COLUMN(j_, a_.Cols_, 29))]));
+      STORE(g_i32, c_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(j_, c_.Rows_, 29) * (u64)c_.Stride_)) + (u64)COLUMN(i_, c_.Cols_, 29)), c_.Data_.n, 29)], LOAD(g_i32, a_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(i_, a_.Rows_, 29) * (u64)a_.Stride_)) + (u64)COLUMN(j_, a_.Cols_, 29)), a_.Data_.n, 29)]));
     }
   }
 }
@@ -576,15 +576,15 @@ __kernel WG_SIZE(32, 8, 1)
 void TransposeTiled_float32(__global const f32 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global f32 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
   LOCALMEM a32_a33_f32 tile_;
   CHECKED_BEGIN
-  Matrix_t a_; a_.Data_ = make_sg_f32((__global f32 *)a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
-  Matrix_t c_; c_.Data_ = make_sg_f32(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
+  Matrix_t a_; a_.Data_ = make_sg_f32((__global f32 *)a_p + a_off, (i64)(a_rows == 0 || a_cols == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
+  Matrix_t c_; c_.Data_ = make_sg_f32(c_p + c_off, (i64)(c_rows == 0 || c_cols == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
   i64 x_ = (i64)((u64)((i64)((u64)((i64)get_group_id(0)) * (u64)((i64)32))) + (u64)((i64)get_local_id(0)));
   i64 y_ = (i64)((u64)((i64)((u64)((i64)get_group_id(1)) * (u64)((i64)32))) + (u64)((i64)get_local_id(1)));
   {
     i64 j_ = (i64)0;
     for (; GO(j_ < ((i64)32)); j_ = (i64)((u64)j_ + (u64)((i64)8))) {
       if ((((i64)((u64)y_ + (u64)j_)) < a_.Rows_) && (x_ < a_.Cols_)) {
-        STORE(l_f32, tile_.v[AT((i64)((u64)((i64)get_local_id(1)) + (u64)j_), 32, 49)].v[AT((i64)get_local_id(0), 33, 49)], LOAD(g_f32, a_.Data_.p[(i64)((u64)((i64)((u64)ROW((i64)((u64)y_ + (u64)j_), a_.Rows_, 49) * (u64)a_.Stride_)) + (u64)COLUMN(x_, a_.Cols_, 49))]));
+        STORE(l_f32, tile_.v[AT((i64)((u64)((i64)get_local_id(1)) + (u64)j_), 32, 49)].v[AT((i64)get_local_id(0), 33, 49)], LOAD(g_f32, a_.Data_.p[AT((i64)((u64)((i64)((u64)ROW((i64)((u64)y_ + (u64)j_), a_.Rows_, 49) * (u64)a_.Stride_)) + (u64)COLUMN(x_, a_.Cols_, 49)), a_.Data_.n, 49)]));
       }
     }
   }
@@ -597,7 +597,7 @@ void TransposeTiled_float32(__global const f32 *a_p, const ulong a_off, const ul
     i64 j2_ = (i64)0;
     for (; GO(j2_ < ((i64)32)); j2_ = (i64)((u64)j2_ + (u64)((i64)8))) {
       if ((((i64)((u64)y_ + (u64)j2_)) < c_.Rows_) && (x_ < c_.Cols_)) {
-        STORE(g_f32, c_.Data_.p[(i64)((u64)((i64)((u64)ROW((i64)((u64)y_ + (u64)j2_), c_.Rows_, 56) * (u64)c_.Stride_)) + (u64)COLUMN(x_, c_.Cols_, 56))], LOAD(l_f32, tile_.v[AT((i64)get_local_id(0), 32, 56)].v[AT((i64)((u64)((i64)get_local_id(1)) + (u64)j2_), 33, 56)]));
+        STORE(g_f32, c_.Data_.p[AT((i64)((u64)((i64)((u64)ROW((i64)((u64)y_ + (u64)j2_), c_.Rows_, 56) * (u64)c_.Stride_)) + (u64)COLUMN(x_, c_.Cols_, 56)), c_.Data_.n, 56)], LOAD(l_f32, tile_.v[AT((i64)get_local_id(0), 32, 56)].v[AT((i64)((u64)((i64)get_local_id(1)) + (u64)j2_), 33, 56)]));
       }
     }
   }
@@ -627,15 +627,15 @@ __kernel WG_SIZE(32, 8, 1)
 void TransposeTiled_int32(__global const i32 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global i32 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
   LOCALMEM a32_a33_i32 tile_;
   CHECKED_BEGIN
-  Matrix_t a_; a_.Data_ = make_sg_i32((__global i32 *)a_p + a_off, (i64)(a_rows == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
-  Matrix_t c_; c_.Data_ = make_sg_i32(c_p + c_off, (i64)(c_rows == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
+  Matrix_t a_; a_.Data_ = make_sg_i32((__global i32 *)a_p + a_off, (i64)(a_rows == 0 || a_cols == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
+  Matrix_t c_; c_.Data_ = make_sg_i32(c_p + c_off, (i64)(c_rows == 0 || c_cols == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
   i64 x_ = (i64)((u64)((i64)((u64)((i64)get_group_id(0)) * (u64)((i64)32))) + (u64)((i64)get_local_id(0)));
   i64 y_ = (i64)((u64)((i64)((u64)((i64)get_group_id(1)) * (u64)((i64)32))) + (u64)((i64)get_local_id(1)));
   {
     i64 j_ = (i64)0;
     for (; GO(j_ < ((i64)32)); j_ = (i64)((u64)j_ + (u64)((i64)8))) {
       if ((((i64)((u64)y_ + (u64)j_)) < a_.Rows_) && (x_ < a_.Cols_)) {
-        STORE(l_i32, tile_.v[AT((i64)((u64)((i64)get_local_id(1)) + (u64)j_), 32, 49)].v[AT((i64)get_local_id(0), 33, 49)], LOAD(g_i32, a_.Data_.p[(i64)((u64)((i64)((u64)ROW((i64)((u64)y_ + (u64)j_), a_.Rows_, 49) * (u64)a_.Stride_)) + (u64)COLUMN(x_, a_.Cols_, 49))]));
+        STORE(l_i32, tile_.v[AT((i64)((u64)((i64)get_local_id(1)) + (u64)j_), 32, 49)].v[AT((i64)get_local_id(0), 33, 49)], LOAD(g_i32, a_.Data_.p[AT((i64)((u64)((i64)((u64)ROW((i64)((u64)y_ + (u64)j_), a_.Rows_, 49) * (u64)a_.Stride_)) + (u64)COLUMN(x_, a_.Cols_, 49)), a_.Data_.n, 49)]));
       }
     }
   }
@@ -648,7 +648,7 @@ void TransposeTiled_int32(__global const i32 *a_p, const ulong a_off, const ulon
     i64 j2_ = (i64)0;
     for (; GO(j2_ < ((i64)32)); j2_ = (i64)((u64)j2_ + (u64)((i64)8))) {
       if ((((i64)((u64)y_ + (u64)j2_)) < c_.Rows_) && (x_ < c_.Cols_)) {
-        STORE(g_i32, c_.Data_.p[(i64)((u64)((i64)((u64)ROW((i64)((u64)y_ + (u64)j2_), c_.Rows_, 56) * (u64)c_.Stride_)) + (u64)COLUMN(x_, c_.Cols_, 56))], LOAD(l_i32, tile_.v[AT((i64)get_local_id(0), 32, 56)].v[AT((i64)((u64)((i64)get_local_id(1)) + (u64)j2_), 33, 56)]));
+        STORE(g_i32, c_.Data_.p[AT((i64)((u64)((i64)((u64)ROW((i64)((u64)y_ + (u64)j2_), c_.Rows_, 56) * (u64)c_.Stride_)) + (u64)COLUMN(x_, c_.Cols_, 56)), c_.Data_.n, 56)], LOAD(l_i32, tile_.v[AT((i64)get_local_id(0), 32, 56)].v[AT((i64)((u64)((i64)get_local_id(1)) + (u64)j2_), 33, 56)]));
       }
     }
   }

@@ -270,10 +270,12 @@ func (e *emitter) source(g *gotext.Printer, k *front.KernelDecl, i int) error {
 	if n.Group != [3]int{} {
 		e.line("Group: %#v,", n.Group)
 	}
-	if k.Mapped != nil {
+	form := fmt.Sprintf("support.Form(%s, %s)", compiled, plain)
+	if k.Mapped != nil { // as support.Packed.Map has it
 		e.line("Map: true,")
+		form = compiled
 	}
-	e.line("Go: support.Form(%s, %s), Fresh: %s,", compiled, plain, e.freshName())
+	e.line("Go: %s, Fresh: %s,", form, e.freshName())
 	e.line("Checks: &backend.Checks{Files: %#v, Go: %s},", files, plain)
 	e.line("Text: support.Head + `%s`,", body)
 	if !e.o.NoPTX {

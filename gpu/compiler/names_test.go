@@ -266,3 +266,33 @@ func two(x float32) (a, b float32) { return x, x }
 		}
 	}
 }
+
+// A map's types may be of a package whose path ends in a version, and of one that is imported with
+// a dot.
+func TestMapImports(t *testing.T) {
+	dir := newModule(t, map[string]string{
+		"kinds/v2/kinds.go": "package kinds\n\ntype Real interface{ float32 | float64 }\n",
+		"maps.go": `package maps
+
+import (
+	"math"
+
+	. "github.com/tandem-gpu/tandem/gpu"
+
+	"example.com/user/kinds/v2"
+)
+
+//tandem:map float32
+func twice[T kinds.Real](x T) T { return x + x }
+
+//tandem:map int32
+func thrice[T Integer](x T) T { return 3 * x }
+
+//tandem:map
+func root(x float64) float64 { return math.Sqrt(x) }
+`,
+	})
+	if err := Write(dir, Options{NoLaunch: true}); err != nil {
+		t.Error(err)
+	}
+}

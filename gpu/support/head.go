@@ -49,9 +49,9 @@ typedef float f32;
   MEET if (mine) atomic_or(&agreed, 1); \
   MEET r = agreed != 0; }
 #endif
-#define UNIFORM(T, r, agreed, x) { const T mine = x; MEET if (FIRST) agreed = mine; MEET r = agreed; }
+#define UNIFORM_OF(T, r, agreed, x) { const T mine = x; MEET if (FIRST) agreed = mine; MEET r = agreed; }
 #ifdef TANDEM_CHECKED
-typedef struct { __global u64 *record; u32 failed, all; } checker;
+typedef struct { __global u64 *record; LOCALPTR i32 *any; u32 failed, all; } checker;
 FN void report(checker *c, u32 what, i64 i, i64 n, u32 line) {
   if (c->failed) return;
   c->failed = 1;
@@ -76,7 +76,10 @@ FN i64 cut(checker *c, i64 low, i64 high, i64 n, u32 line) {
 }
 #define CHECKED_KERNEL , __global u64 *check_record
 #define CHECKED_ALONE __global u64 *check_record
-#define CHECKED_BEGIN checker checks, *check = &checks; checks.record = check_record; checks.failed = checks.all = 0;
+#define CHECKED_BEGIN \
+  LOCALMEM i32 check_any; \
+  checker checks, *check = &checks; \
+  checks.record = check_record; checks.any = &check_any; checks.failed = checks.all = 0;
 #define CHECKER checker *check,
 #define CHECKER_ALONE checker *check
 #define CHECK check,
@@ -87,8 +90,11 @@ FN i64 cut(checker *c, i64 low, i64 high, i64 n, u32 line) {
 #define UNLESS_FAILED(x) if (check->failed) return x;
 #define GO(x) (!check->failed && (x))
 #define GO_ALL(x) (!check->all && (x))
+#define UNIFORM(T, r, agreed, x) \
+  ANY_OF(check->all, *check->any, check->failed) \
+  UNIFORM_OF(T, r, agreed, x)
 #define ANY(T, r, agreed, x) \
-  ANY_OF(check->all, agreed, check->failed) \
+  ANY_OF(check->all, *check->any, check->failed) \
   ANY_OF(r, agreed, !check->failed && (x))
 #define AT(i, n, line) at(check, 1, i, n, line)
 #define ROW(i, n, line) at(check, 2, i, n, line)
@@ -113,6 +119,7 @@ FN i64 cut(checker *c, i64 low, i64 high, i64 n, u32 line) {
 #define UNLESS_FAILED(x)
 #define GO(x) x
 #define GO_ALL(x) x
+#define UNIFORM(T, r, agreed, x) UNIFORM_OF(T, r, agreed, x)
 #define ANY(T, r, agreed, x) ANY_OF(r, agreed, x)
 #define AT(i, n, line) i
 #define ROW(i, n, line) (i)

@@ -38,12 +38,13 @@ func (p Packed) Source(
 	}
 }
 
-// Map is Source for a map.
+// Map is Source for a map. Its work-items have nothing in common that a race detector could find:
+// what is compiled always runs, which converts floats as all devices do.
 func (p Packed) Map(
 	name string, native NativeCode, params Params, compiled, plain backend.GoKernel, files ...string,
 ) *backend.Source {
 	s := p.Source(name, native, params, compiled, plain, files...)
-	s.Map = true
+	s.Map, s.Go = true, compiled
 	return s
 }
 

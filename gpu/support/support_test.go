@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/gpu"
 	"github.com/tandem-gpu/tandem/gpu/support"
 )
@@ -106,5 +107,21 @@ func testLocal[T gpu.Atomic](t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// Of a map what was compiled runs, also in a program that is built with -race.
+func TestMapRunsCompiled(t *testing.T) {
+	ran := ""
+	form := func(name string) backend.GoKernel {
+		return func(backend.Grid, int, int, []backend.Arg) error {
+			ran = name
+			return nil
+		}
+	}
+	p := support.Packed{PTX: support.PTX(""), Text: support.Texts("")}
+	s := p.Map("f", nil, support.Params{}, form("compiled"), form("plain"))
+	if err := s.Go(backend.Grid{}, 0, 0, nil); err != nil || ran != "compiled" {
+		t.Errorf("%s, %v", ran, err)
 	}
 }

@@ -237,10 +237,46 @@ func Waits(it gpu.Item, out, x []int32) {
 	out[i] = 1
 }
 
+// Agrees goes on until one work-item of a group has counted to 8: that of the second group makes a
+// mistake, and counts no more.
+//
+//tandem:kernel
+func Agrees(it gpu.Item, out, x []int32) {
+	i := it.Global(0)
+	n := gpu.Local[[1]int32](it)
+	if i%4 == 1 {
+		n[0] = 0
+	}
+	if i == 5 {
+		out[i] = x[8] // mistake
+	}
+	it.Barrier()
+	for gpu.Uniform(it, n[0]) < 8 {
+		it.Barrier()
+		if i%4 == 1 {
+			n[0]++
+		}
+		it.Barrier()
+	}
+	out[i] = 1
+}
+
 // Races has neighbours that write one element.
 //
 //tandem:kernel
 func Races(it gpu.Item, out []int32) {
 	i := it.Global(0)
 	out[i/2] = int32(max(i, 2)) // mistake
+}
+
+// Views has a matrix of more rows than there are elements for.
+//
+//tandem:kernel
+func Views(it gpu.Item, out, x []int32) {
+	m := gpu.Matrix[int32]{Data: x, Rows: 3, Cols: 4, Stride: 4}
+	i := it.Global(0)
+	if i == 5 {
+		m.Set(2, 1, 7) // mistake
+	}
+	out[i] = m.At(i/4, i%4)
 }

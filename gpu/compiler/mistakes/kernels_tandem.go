@@ -183,13 +183,13 @@ ACCESS(g_i32, __global, i32)
 __kernel
 void Rows_kernel(__global i32 *m_p, const ulong m_off, const ulong m_rows, const ulong m_cols, const ulong m_stride CHECKED_KERNEL) {
   CHECKED_BEGIN
-  Matrix_t m_; m_.Data_ = make_sg_i32(m_p + m_off, (i64)(m_rows == 0 ? 0 : (m_rows - 1) * m_stride + m_cols)); m_.Rows_ = (i64)m_rows; m_.Cols_ = (i64)m_cols; m_.Stride_ = (i64)m_stride;
+  Matrix_t m_; m_.Data_ = make_sg_i32(m_p + m_off, (i64)(m_rows == 0 || m_cols == 0 ? 0 : (m_rows - 1) * m_stride + m_cols)); m_.Rows_ = (i64)m_rows; m_.Cols_ = (i64)m_cols; m_.Stride_ = (i64)m_stride;
   i64 i_ = (i64)get_global_id(0);
   i64 row_ = i_ / ((i64)4);
   if (i_ == ((i64)5)) {
     row_ = m_.Rows_;
   }
-  STORE(g_i32, m_.Data_.p[(i64)((u64)((i64)((u64)ROW(row_, m_.Rows_, 42) * (u64)m_.Stride_)) + (u64)COLUMN(i_ % ((i64)4), m_.Cols_, 42))], 7);
+  STORE(g_i32, m_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(row_, m_.Rows_, 42) * (u64)m_.Stride_)) + (u64)COLUMN(i_ % ((i64)4), m_.Cols_, 42)), m_.Data_.n, 42)], 7);
 }
 `,
 	Native: nativecode.Code_rows.Of("Rows_kernel", "9945c3d79b66e97aacb7743dc4833286"),
@@ -218,10 +218,10 @@ __kernel
 void Columns_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len, __global const i32 *m_p, const ulong m_off, const ulong m_rows, const ulong m_cols, const ulong m_stride CHECKED_KERNEL) {
   CHECKED_BEGIN
   sg_i32 out_ = make_sg_i32(out_p + out_off, (i64)out_len);
-  Matrix_t m_; m_.Data_ = make_sg_i32((__global i32 *)m_p + m_off, (i64)(m_rows == 0 ? 0 : (m_rows - 1) * m_stride + m_cols)); m_.Rows_ = (i64)m_rows; m_.Cols_ = (i64)m_cols; m_.Stride_ = (i64)m_stride;
+  Matrix_t m_; m_.Data_ = make_sg_i32((__global i32 *)m_p + m_off, (i64)(m_rows == 0 || m_cols == 0 ? 0 : (m_rows - 1) * m_stride + m_cols)); m_.Rows_ = (i64)m_rows; m_.Cols_ = (i64)m_cols; m_.Stride_ = (i64)m_stride;
   i64 i_ = (i64)get_global_id(0);
   if (i_ == ((i64)5)) {
-    STORE(g_i32, out_.p[AT(i_, out_.n, 49)], LOAD(g_i32, m_.Data_.p[(i64)((u64)((i64)((u64)ROW((i64)0, m_.Rows_, 49) * (u64)m_.Stride_)) + (u64)COLUMN(m_.Cols_, m_.Cols_, 49))]));
+    STORE(g_i32, out_.p[AT(i_, out_.n, 49)], LOAD(g_i32, m_.Data_.p[AT((i64)((u64)((i64)((u64)ROW((i64)0, m_.Rows_, 49) * (u64)m_.Stride_)) + (u64)COLUMN(m_.Cols_, m_.Cols_, 49)), m_.Data_.n, 49)]));
   }
 }
 `,
@@ -892,6 +892,62 @@ void Waits_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len,
 	Native: nativecode.Code_waits.Of("Waits_kernel", "7835dfe6ea7a357fb3a6a901edd7f7e6"),
 }
 
+// LaunchAgrees runs [Agrees] over grid. Slices and matrices are in host memory or on the device of s;
+// with host memory it blocks until the kernel is done.
+func LaunchAgrees[Arg1 launch.KernelArg[int32], Arg2 launch.KernelArg[int32]](s *linalg.Session, grid backend.Grid, out Arg1, x Arg2) error {
+	call := launch.New(s, AgreesKernel, grid)
+	launch.Slice[int32](&call, "out", out)
+	launch.Slice[int32](&call, "x", x)
+	return call.Launch()
+}
+
+var AgreesKernel = &backend.Source{
+	Name: "Agrees_kernel", File: "Agrees_kernel.cl",
+	Params: support.Params{}.Slice("out", "int", 4).ConstSlice("x", "int", 4),
+	Go:     support.Form(AgreesGo, AgreesPlain), Fresh: kernelsFresh,
+	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: AgreesPlain},
+	Text: support.Head + `/* Agrees, from Go */
+typedef struct { __global i32 *p; i64 n; } sg_i32;
+FN sg_i32 make_sg_i32(__global i32 *p, i64 n) { sg_i32 s; s.p = p; s.n = n; return s; }
+typedef struct { i32 v[1]; } a1_i32;
+typedef char size_a1_i32[sizeof(a1_i32) == 4 ? 1 : -1];
+ACCESS(l_i32, LOCALPTR, i32)
+ACCESS(g_i32, __global, i32)
+__kernel
+void Agrees_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len, __global const i32 *x_p, const ulong x_off, const ulong x_len CHECKED_KERNEL) {
+  LOCALMEM a1_i32 n_;
+  LOCALMEM i32 agreed_;
+  CHECKED_BEGIN
+  sg_i32 out_ = make_sg_i32(out_p + out_off, (i64)out_len);
+  sg_i32 x_ = make_sg_i32((__global i32 *)x_p + x_off, (i64)x_len);
+  i64 i_ = (i64)get_global_id(0);
+  if ((i_ % ((i64)4)) == ((i64)1)) {
+    STORE(l_i32, n_.v[(i64)0], 0);
+  }
+  if (i_ == ((i64)5)) {
+    STORE(g_i32, out_.p[AT(i_, out_.n, 251)], LOAD(g_i32, x_.p[AT((i64)8, x_.n, 251)]));
+  }
+  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+  for (; GO_ALL(1); ) {
+    i32 t_;
+    UNIFORM(i32, t_, agreed_, LOAD(l_i32, n_.v[(i64)0]))
+    JOIN;
+    if (!(t_ < 8)) {
+      JOIN;
+      break;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+    if ((i_ % ((i64)4)) == ((i64)1)) {
+      STORE(l_i32, n_.v[(i64)0], (i32)((u32)LOAD(l_i32, n_.v[(i64)0]) + (u32)1));
+    }
+    barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
+  }
+  STORE(g_i32, out_.p[AT(i_, out_.n, 261)], 1);
+}
+`,
+	Native: nativecode.Code_agrees.Of("Agrees_kernel", "d8d759d4f68d83b5ed37aac3caea05bd"),
+}
+
 // LaunchRaces runs [Races] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchRaces[Arg1 launch.KernelArg[int32]](s *linalg.Session, grid backend.Grid, out Arg1) error {
@@ -915,10 +971,45 @@ void Races_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len 
   CHECKED_BEGIN
   sg_i32 out_ = make_sg_i32(out_p + out_off, (i64)out_len);
   i64 i_ = (i64)get_global_id(0);
-  STORE(g_i32, out_.p[AT(i_ / ((i64)2), out_.n, 245)], (i32)max_i64(i_, (i64)2));
+  STORE(g_i32, out_.p[AT(i_ / ((i64)2), out_.n, 269)], (i32)max_i64(i_, (i64)2));
 }
 `,
-	Native: nativecode.Code_races.Of("Races_kernel", "68e223b5ed0620ef787798500f358f1c"),
+	Native: nativecode.Code_races.Of("Races_kernel", "42778bb8cfb28a53c1af02907297d86b"),
+}
+
+// LaunchViews runs [Views] over grid. Slices and matrices are in host memory or on the device of s;
+// with host memory it blocks until the kernel is done.
+func LaunchViews[Arg1 launch.KernelArg[int32], Arg2 launch.KernelArg[int32]](s *linalg.Session, grid backend.Grid, out Arg1, x Arg2) error {
+	call := launch.New(s, ViewsKernel, grid)
+	launch.Slice[int32](&call, "out", out)
+	launch.Slice[int32](&call, "x", x)
+	return call.Launch()
+}
+
+var ViewsKernel = &backend.Source{
+	Name: "Views_kernel", File: "Views_kernel.cl",
+	Params: support.Params{}.Slice("out", "int", 4).Slice("x", "int", 4),
+	Go:     support.Form(ViewsGo, ViewsPlain), Fresh: kernelsFresh,
+	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: ViewsPlain},
+	Text: support.Head + `/* Views, from Go */
+typedef struct { __global i32 *p; i64 n; } sg_i32;
+FN sg_i32 make_sg_i32(__global i32 *p, i64 n) { sg_i32 s; s.p = p; s.n = n; return s; }
+typedef struct { sg_i32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
+ACCESS(g_i32, __global, i32)
+__kernel
+void Views_kernel(__global i32 *out_p, const ulong out_off, const ulong out_len, __global i32 *x_p, const ulong x_off, const ulong x_len CHECKED_KERNEL) {
+  CHECKED_BEGIN
+  sg_i32 out_ = make_sg_i32(out_p + out_off, (i64)out_len);
+  sg_i32 x_ = make_sg_i32(x_p + x_off, (i64)x_len);
+  Matrix_t m_ = {x_, (i64)3, (i64)4, (i64)4};
+  i64 i_ = (i64)get_global_id(0);
+  if (i_ == ((i64)5)) {
+    STORE(g_i32, m_.Data_.p[AT((i64)((u64)((i64)((u64)ROW((i64)2, m_.Rows_, 279) * (u64)m_.Stride_)) + (u64)COLUMN((i64)1, m_.Cols_, 279)), m_.Data_.n, 279)], 7);
+  }
+  STORE(g_i32, out_.p[AT(i_, out_.n, 281)], LOAD(g_i32, m_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(i_ / ((i64)4), m_.Rows_, 281) * (u64)m_.Stride_)) + (u64)COLUMN(i_ % ((i64)4), m_.Cols_, 281)), m_.Data_.n, 281)]));
+}
+`,
+	Native: nativecode.Code_views.Of("Views_kernel", "a18983e5a8916d11da830f4b4a293c60"),
 }
 
 //go:embed kernels.go other.go
@@ -952,7 +1043,9 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "kernels.go", Head: "func Longer(it gpu.Item, out, x []int32) {", Hash: "8fe2b8d3bf28cc196d3a27921f1256c38b24164240e408d79a3a3d7867ca1bc3"},
 	{File: "kernels.go", Head: "func Converts(it gpu.Item, out []int64, x []float64) {", Hash: "95f8f8e66ac4533660b0469cd32a36ee82e4e310891ea5d1273fed80ac99413d"},
 	{File: "kernels.go", Head: "func Waits(it gpu.Item, out, x []int32) {", Hash: "8b09daac8478d0a84bcd29c2eb5d025ec34fdd7d131be427839d70f78013754e"},
+	{File: "kernels.go", Head: "func Agrees(it gpu.Item, out, x []int32) {", Hash: "fd868e56ac9d73a94e4bdb308453332609695f71470608d2e574729e53d6b744"},
 	{File: "kernels.go", Head: "func Races(it gpu.Item, out []int32) {", Hash: "f884de6b3f1816bccad2a45cedda907319c1235d7467fe379baab69028b0d263"},
+	{File: "kernels.go", Head: "func Views(it gpu.Item, out, x []int32) {", Hash: "46edaf3395501668fcc750a9cd8c91dcbf84373a3a79915c03d164e998e9cca0"},
 	{File: "other.go", Head: "func second(x []int32, i int) int32 {", Hash: "07f70aaabddbf4f9e5e0b5117137534f22c15a4950435d345dabaa18b8fa30fa"},
 }, nil, nil)
 
@@ -990,7 +1083,7 @@ func RightGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:994
+//line kernels_tandem.go:1087
 	}
 	return nil
 }
@@ -1021,7 +1114,7 @@ func StoresFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1025
+//line kernels_tandem.go:1118
 	}
 	return nil
 }
@@ -1052,7 +1145,7 @@ func StoresInt64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1056
+//line kernels_tandem.go:1149
 	}
 	return nil
 }
@@ -1081,7 +1174,7 @@ func LoadsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1085
+//line kernels_tandem.go:1178
 	}
 	return nil
 }
@@ -1112,7 +1205,7 @@ func EmptiesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1116
+//line kernels_tandem.go:1209
 	}
 	return nil
 }
@@ -1144,7 +1237,7 @@ func RowsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1148
+//line kernels_tandem.go:1241
 	}
 	return nil
 }
@@ -1175,7 +1268,7 @@ func ColumnsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1179
+//line kernels_tandem.go:1272
 	}
 	return nil
 }
@@ -1224,7 +1317,7 @@ func SharedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			i_ := b0 + l0
 			out_[i_] = v_
 		}
-//line kernels_tandem.go:1228
+//line kernels_tandem.go:1321
 	}
 	return nil
 }
@@ -1261,7 +1354,7 @@ func PrivateGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1265
+//line kernels_tandem.go:1358
 	}
 	return nil
 }
@@ -1293,7 +1386,7 @@ func SlicesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1297
+//line kernels_tandem.go:1390
 	}
 	return nil
 }
@@ -1325,7 +1418,7 @@ func ReversedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1329
+//line kernels_tandem.go:1422
 	}
 	return nil
 }
@@ -1355,7 +1448,7 @@ func DividesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1359
+//line kernels_tandem.go:1452
 	}
 	return nil
 }
@@ -1390,7 +1483,7 @@ func SearchesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1394
+//line kernels_tandem.go:1487
 	}
 	return nil
 }
@@ -1423,7 +1516,7 @@ func CountsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1427
+//line kernels_tandem.go:1520
 	}
 	return nil
 }
@@ -1457,7 +1550,7 @@ func MovesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1461
+//line kernels_tandem.go:1554
 	}
 	return nil
 }
@@ -1488,7 +1581,7 @@ func ElsewhereGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1492
+//line kernels_tandem.go:1585
 	}
 	return nil
 }
@@ -1516,7 +1609,7 @@ func ManyGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1520
+//line kernels_tandem.go:1613
 	}
 	return nil
 }
@@ -1544,7 +1637,7 @@ func GroupedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			l0 := w % n0
 			/*line kernels.go:177*/ out_[b0+l0] = s_[int64(3)-l0]
 		}
-//line kernels_tandem.go:1548
+//line kernels_tandem.go:1641
 	}
 	return nil
 }
@@ -1574,7 +1667,7 @@ func RoomyGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			i_ := b0 + l0
 			/*line kernels.go:188*/ out_[i_] = s_[(i_^int64(1))*int64(1000)]
 		}
-//line kernels_tandem.go:1578
+//line kernels_tandem.go:1671
 	}
 	return nil
 }
@@ -1602,7 +1695,7 @@ func PairsFloat32Int32Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:1606
+//line kernels_tandem.go:1699
 	}
 	return nil
 }
@@ -1630,7 +1723,7 @@ func PairsInt32Float32Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				}
 			}
 		}
-//line kernels_tandem.go:1634
+//line kernels_tandem.go:1727
 	}
 	return nil
 }
@@ -1657,7 +1750,7 @@ func WordsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1661
+//line kernels_tandem.go:1754
 	}
 	return nil
 }
@@ -1689,7 +1782,7 @@ func LongerGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1693
+//line kernels_tandem.go:1786
 	}
 	return nil
 }
@@ -1729,7 +1822,7 @@ func ConvertsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1733
+//line kernels_tandem.go:1826
 	}
 	return nil
 }
@@ -1785,7 +1878,65 @@ func WaitsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			i_ := b0 + l0
 			/*line kernels.go:237*/ out_[i_] = int32(1)
 		}
-//line kernels_tandem.go:1789
+//line kernels_tandem.go:1882
+	}
+	return nil
+}
+
+func AgreesPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		Agrees(it, support.Slice[int32](args[0:]), support.Slice[int32](args[3:]))
+	})
+}
+
+func AgreesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	out_ := support.Slice[int32](args[0:])
+	x_ := support.Slice[int32](args[3:])
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	var n_ [1]int32
+	n := n0 * n1 * n2
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		_, _ = b1, b2
+		for w := range n {
+			l0 := w % n0
+			i_ := b0 + l0
+			/*line kernels.go:247*/ if (i_ % int64(4)) == int64(1) {
+				n_[0] = int32(0)
+			}
+			if i_ == int64(5) {
+				out_[i_] = x_[8]
+			}
+		}
+	loop2:
+		/*line kernels.go:254*/ for {
+			/*line kernels.go:254*/ var t_ int32
+			for w := range n {
+				l0 := w % n0
+				l1 := w / n0 % n1
+				l2 := w / (n0 * n1)
+				/*line kernels.go:254*/ if x := n_[0]; l0|l1|l2 == 0 {
+					t_ = x
+				}
+			}
+			/*line kernels.go:254*/ if !(t_ < int32(8)) {
+				break loop2
+			}
+			for w := range n {
+				l0 := w % n0
+				i_ := b0 + l0
+				/*line kernels.go:256*/ if (i_ % int64(4)) == int64(1) {
+					n_[0] = n_[0] + int32(1)
+				}
+			}
+		}
+		for w := range n {
+			l0 := w % n0
+			i_ := b0 + l0
+			/*line kernels.go:261*/ out_[i_] = int32(1)
+		}
+//line kernels_tandem.go:1940
 	}
 	return nil
 }
@@ -1808,12 +1959,46 @@ func RacesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		for i2 := b2; i2 < e2; i2++ {
 			for i1 := b1; i1 < e1; i1++ {
 				for i0 := b0; i0 < e0; i0++ {
-					/*line kernels.go:244*/ i_ := i0
+					/*line kernels.go:268*/ i_ := i0
 					out_[i_/int64(2)] = int32(max(i_, int64(2)))
 				}
 			}
 		}
-//line kernels_tandem.go:1817
+//line kernels_tandem.go:1968
+	}
+	return nil
+}
+
+func ViewsPlain(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	return gpu.RunGroups(grid, lo, hi, func(it gpu.Item) {
+		Views(it, support.Slice[int32](args[0:]), support.Slice[int32](args[3:]))
+	})
+}
+
+func ViewsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
+	out_ := support.Slice[int32](args[0:])
+	x_ := support.Slice[int32](args[3:])
+	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
+	for i := lo; i < hi; i++ {
+		g0, g1, g2 := support.Group(grid, i)
+		b0, b1, b2 := g0*n0, g1*n1, g2*n2 // Go does not take them out of loops
+		more := support.More(grid, i, hi)
+		i += more
+		e0, e1, e2 := b0+int64(1+more)*n0, b1+n1, b2+n2
+		for i2 := b2; i2 < e2; i2++ {
+			for i1 := b1; i1 < e1; i1++ {
+				for i0 := b0; i0 < e0; i0++ {
+//line kernels.go:276
+					m_ := gpu_Matrix{Data_: x_, Rows_: int64(3), Cols_: int64(4), Stride_: int64(4)}
+					i_ := i0
+					if i_ == int64(5) {
+						m_.Data_[(int64(2)*m_.Stride_)+int64(1)] = int32(7)
+					}
+					out_[i_] = m_.Data_[((i_/int64(4))*m_.Stride_)+(i_%int64(4))]
+				}
+			}
+		}
+//line kernels_tandem.go:2002
 	}
 	return nil
 }
@@ -1821,10 +2006,10 @@ func RacesGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 func gpu_move(b_ *gpu_Body, axis_ int64, by_ int64) int32 {
 	/*line kernels.go:139*/ (*b_).At_[axis_] = (*b_).At_[axis_] + int32(by_)
 	return (*b_).At_[0]
-//line kernels_tandem.go:1825
+//line kernels_tandem.go:2010
 }
 
 func gpu_second(x_ []int32, i_ int64) int32 {
 	/*line other.go:4*/ return x_[i_]
-//line kernels_tandem.go:1830
+//line kernels_tandem.go:2015
 }

@@ -122,6 +122,9 @@ func TestChecked(t *testing.T) {
 			{"Columns", line(t, file, "func Columns"), func(out, x []int32) error {
 				return LaunchColumns(s, grid, out, linalg.NewMatrix(2, 4, x))
 			}, "column 4 of a matrix of 4 columns", "element (0, 4) outside a matrix of 2x4"},
+			{"Views", line(t, file, "func Views"), func(out, x []int32) error {
+				return LaunchViews(s, grid, out, x)
+			}, "index 9 out of range of length 8", "index out of range [9] with length 8"},
 			{"Shared", line(t, file, "func Shared"), func(out, _ []int32) error {
 				return LaunchShared(s, backend.Grid1(1, 8), out)
 			}, "index 8 out of range of length 8", "index out of range [8] with length 8"},
@@ -148,6 +151,9 @@ func TestChecked(t *testing.T) {
 			}, "index 9 out of range of length 8", "index out of range [9] with length 8"},
 			{"Waits", line(t, file, "func Waits"), func(out, x []int32) error {
 				return LaunchWaits(s, grid, out, x)
+			}, "index 8 out of range of length 8", "index out of range [8] with length 8"},
+			{"Agrees", line(t, file, "func Agrees"), func(out, x []int32) error {
+				return LaunchAgrees(s, grid, out, x)
 			}, "index 8 out of range of length 8", "index out of range [8] with length 8"},
 			{"Moves", line(t, file, "move("), func(out, _ []int32) error {
 				return LaunchMoves(s, grid, out, make([]Body, 8))

@@ -246,8 +246,8 @@ func (p *Printer) parameter(v *ir.Variable) (head []string, value string) {
 			head = append(head, "const ulong "+name+part)
 		}
 		typ := p.Type(t)
-		value = fmt.Sprintf("%s %s; %[2]s.%s = make_%s(%s%[2]sp + %[2]soff, (i64)(%[2]srows == 0 ? 0 : "+
-			"(%[2]srows - 1) * %[2]sstride + %[2]scols));",
+		value = fmt.Sprintf("%s %s; %[2]s.%s = make_%s(%s%[2]sp + %[2]soff, (i64)(%[2]srows == 0 || "+
+			"%[2]scols == 0 ? 0 : (%[2]srows - 1) * %[2]sstride + %[2]scols));",
 			typ, name, ir.FieldName(t, 0), p.Type(data), cast(data.Elem))
 		for i, part := range []string{"rows", "cols", "stride"} {
 			value += fmt.Sprintf(" %s.%s = (i64)%[1]s%[3]s;", name, ir.FieldName(t, i+1), part)
@@ -660,12 +660,9 @@ func (p *Printer) memory(e *ir.Expr) string {
 		i := p.bare(e.Y)
 		if e.X.Type.Kind == ir.KindSlice {
 			s := p.expr(e.X)
-			if !e.Within {
-				i = fmt.Sprintf("AT(%s, %s.n, %d)", i, s, p.Place(e.Pos))
-			}
-			return fmt.Sprintf("%s.p[%s]", s, i)
+			return fmt.Sprintf("%s.p[AT(%s, %s.n, %d)]", s, i, s, p.Place(e.Pos))
 		}
-		if !e.Within && !ir.InArray(e) {
+		if !ir.InArray(e) {
 			i = fmt.Sprintf("AT(%s, %d, %d)", i, e.X.Type.Len, p.Place(e.Pos))
 		}
 		return fmt.Sprintf("%s.v[%s]", p.memory(e.X), i)

@@ -38,7 +38,7 @@ const (
 )
 
 // directiveRE is what is a directive, or looks like one: with a blank it is an ordinary comment.
-var directiveRE = regexp.MustCompile(`^//([ \t]*)(tandem:[A-Za-z]+)(?:[ \t]|$)`)
+var directiveRE = regexp.MustCompile(`^//([ \t]*)(tandem:[ \t]*[^ \t]*)`)
 
 // directives refuses those that mark nothing, which would go unseen.
 func (l *Lowerer) directives(pkg *Package) {
@@ -71,17 +71,18 @@ func (l *Lowerer) directives(pkg *Package) {
 	}
 }
 
-// directive is the words behind a directive above d.
-func directive(d *ast.FuncDecl, name string) (words []string, ok bool) {
+// directive is the words behind a directive above d, which may have several lines.
+func directive(d *ast.FuncDecl, name string) (words []string, lines int) {
 	if d.Doc == nil {
-		return nil, false
+		return nil, 0
 	}
 	for _, c := range d.Doc.List {
 		if rest, found := strings.CutPrefix(c.Text, name); found && (rest == "" || rest[0] == ' ' || rest[0] == '\t') {
-			words, ok = append(words, strings.Fields(rest)...), true
+			words = append(words, strings.Fields(rest)...)
+			lines++
 		}
 	}
-	return words, ok
+	return words, lines
 }
 
 // kernels finds the functions that are marked as kernels.
@@ -97,13 +98,16 @@ func (l *Lowerer) kernels(pkg *Package) (found []*KernelDecl) {
 				k.Mapped = l.maps[decl.Name.Name]
 			}
 			list, marked := directive(decl, kernelDirective)
-			group, sized := directive(decl, groupDirective)
-			if sized && !marked {
-				f := &frame{Lowerer: l, pkg: pkg}
+			group, sizes := directive(decl, groupDirective)
+			f := &frame{Lowerer: l, pkg: pkg}
+			switch {
+			case sizes > 1:
+				f.Problem(d.Pos(), "%s stands here %d times; keep one", groupDirective, sizes)
+			case sizes > 0 && marked == 0:
 				f.Problem(d.Pos(), "%s is the size of a kernel's groups; write %s above it", groupDirective,
 					kernelDirective)
 			}
-			if marked && l.recoverable(func() { l.kernelDecl(pkg, k, list, group) }) {
+			if marked > 0 && l.recoverable(func() { l.kernelDecl(pkg, k, list, group) }) {
 				found = append(found, k)
 			}
 		}

@@ -218,7 +218,8 @@ func (l *Loader) parse(p *listed) (*Package, error) {
 // yet.
 func (l *Loader) typeError(err types.Error) {
 	name, undefined := strings.CutPrefix(err.Msg, "undefined: ")
-	if undefined && l.generates(name) {
+	unused := err.Soft && strings.HasSuffix(l.Fset.Position(err.Pos).Filename, mapsFile) // an import
+	if undefined && l.generates(name) || unused {
 		return
 	}
 	if strings.Contains(err.Msg, "does not satisfy gpu.Atomic") {

@@ -191,7 +191,7 @@ func (f *frame) settle(e *ir.Expr) *ir.Expr {
 		return nil
 	}
 	logical := e.Op == ir.OpBinary && (e.Token == token.LAND || e.Token == token.LOR)
-	if e.Op == ir.OpCall || e.Op == ir.OpBuiltin || e.Within || logical {
+	if e.Op == ir.OpCall || e.Op == ir.OpBuiltin || e.ByCall || logical {
 		return f.snapshot(e)
 	}
 	c := *e
@@ -331,7 +331,7 @@ func (f *frame) matrixCall(e *ast.CallExpr, name string, m *ir.Expr) []*ir.Expr 
 	row := f.combine(e.Pos(), token.MUL, integer, within("ROW", args[0], 1), field(3))
 	at := f.combine(e.Pos(), token.ADD, integer, row, within("COLUMN", args[1], 2))
 	place := f.indexed(e.Pos(), field(0), at)
-	place.Within = true
+	place.ByCall = true
 	if name == "At" {
 		return []*ir.Expr{place}
 	}

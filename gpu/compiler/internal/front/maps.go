@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"go/ast"
 	"go/parser"
-	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -18,14 +17,17 @@ import (
 
 const (
 	mapDirective = "//tandem:map"
-	mapSuffix    = "Map" // of the kernel's name
+	mapSuffix    = "Map"     // of the kernel's name
+	mapsFile     = " (maps)" // behind the name of a file, that of the file with its kernels
 	maxMapInputs = 4
 )
 
 // mapped is the type lists of a function that is marked as a map.
 func mapped(d ast.Decl) (fn *ast.FuncDecl, list []string, ok bool) {
 	if fn, ok = d.(*ast.FuncDecl); ok {
-		list, ok = directive(fn, mapDirective)
+		var lines int
+		list, lines = directive(fn, mapDirective)
+		ok = lines > 0
 	}
 	return fn, list, ok
 }
@@ -49,6 +51,9 @@ func (l *Loader) addMaps(g *Package, texts [][]byte) error {
 // mapKernels is a file with the kernels of the maps in f, nil where it has none.
 func (l *Loader) mapKernels(f *ast.File, text []byte) (*ast.File, error) {
 	var b strings.Builder
+	source := func(n ast.Node) string {
+		return string(text[l.Fset.PositionFor(n.Pos(), false).Offset:l.Fset.PositionFor(n.End(), false).Offset])
+	}
 	for _, d := range f.Decls {
 		fn, list, ok := mapped(d)
 		if !ok {
@@ -59,9 +64,6 @@ func (l *Loader) mapKernels(f *ast.File, text []byte) (*ast.File, error) {
 			l.errs = append(l.errs, ir.Problem{Pos: pos, Text: problem})
 			continue
 		}
-		source := func(n ast.Node) string {
-			return string(text[l.Fset.PositionFor(n.Pos(), false).Offset:l.Fset.PositionFor(n.End(), false).Offset])
-		}
 		l.maps[fn.Name.Name+mapSuffix] = fn
 		fmt.Fprintf(&b, "\n%s %s\n//line %s:%d\n%s", kernelDirective, strings.Join(list, " "), pos.Filename, pos.Line,
 			mapKernel(fn, source))
@@ -70,27 +72,16 @@ func (l *Loader) mapKernels(f *ast.File, text []byte) (*ast.File, error) {
 		return nil, nil
 	}
 	head := "package " + f.Name.Name + "\nimport tandem_gpu " + strconv.Quote(ir.GPUPath) + "\n"
-	for _, s := range f.Imports {
-		if name := importName(s); regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\.`).MatchString(b.String()) {
-			head += "import " + name + " " + s.Path.Value + "\n"
-		}
+	for _, s := range f.Imports { // those that no map needs are no error here, see typeError
+		head += "import " + source(s) + "\n"
 	}
-	name := l.Fset.Position(f.Pos()).Filename + " (maps)"
+	name := l.Fset.Position(f.Pos()).Filename + mapsFile
 	made, err := parser.ParseFile(l.Fset, name, head+b.String(), parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
 		return nil, fmt.Errorf("the kernel of a map, which is a mistake of the compiler: %w", err)
 	}
 	l.Made[made] = true
 	return made, nil
-}
-
-// importName is what a file calls an import, as far as the file alone tells.
-func importName(s *ast.ImportSpec) string {
-	if s.Name != nil {
-		return s.Name.Name
-	}
-	p, _ := strconv.Unquote(s.Path.Value)
-	return path.Base(p)
 }
 
 const notElements = "a map is of numbers and bools; write a kernel for others, with " + kernelDirective

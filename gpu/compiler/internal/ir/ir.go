@@ -49,7 +49,7 @@ type Expr struct {
 	Value   constant.Value
 	Var     *Variable
 	Fn      *Function
-	Within  bool // an OpIndex whose y is within the bounds if the OpWithin in it are
+	ByCall  bool // an OpIndex that is a call of a matrix: At or Set
 	Nested  int  // depth, once it was asked for
 }
 

@@ -10,6 +10,9 @@ import (
 	"github.com/tandem-gpu/tandem/gpu/support"
 )
 
+//go:embed code_agrees_arm64.zip
+var Code_agrees support.Natives
+
 //go:embed code_columns_arm64.zip
 var Code_columns support.Natives
 
@@ -72,6 +75,9 @@ var Code_slices support.Natives
 
 //go:embed code_stores_arm64.zip
 var Code_stores support.Natives
+
+//go:embed code_views_arm64.zip
+var Code_views support.Natives
 
 //go:embed code_waits_arm64.zip
 var Code_waits support.Natives

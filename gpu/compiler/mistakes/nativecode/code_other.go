@@ -7,4 +7,4 @@ package nativecode
 import "github.com/tandem-gpu/tandem/gpu/support"
 
 // There is no code here.
-var Code_columns, Code_converts, Code_counts, Code_divides, Code_elsewhere, Code_empties, Code_grouped, Code_loads, Code_longer, Code_many, Code_moves, Code_pairs, Code_private, Code_races, Code_reversed, Code_right, Code_rows, Code_searches, Code_shared, Code_slices, Code_stores, Code_waits, Code_words support.Natives
+var Code_agrees, Code_columns, Code_converts, Code_counts, Code_divides, Code_elsewhere, Code_empties, Code_grouped, Code_loads, Code_longer, Code_many, Code_moves, Code_pairs, Code_private, Code_races, Code_reversed, Code_right, Code_rows, Code_searches, Code_shared, Code_slices, Code_stores, Code_views, Code_waits, Code_words support.Natives

@@ -686,3 +686,13 @@ func fields(it gpu.Item, out []int64, b box, n int) {
 	ways[l&1].own = w.own
 	out[it.Global(0)] = t[l] + v.own*10 + ways[1].own + int64(v.b.k)
 }
+
+// lengths: a matrix without elements has none, whatever its stride.
+//
+//tandem:kernel
+func lengths(it gpu.Item, out []int64, m gpu.Matrix[int32]) {
+	out[0], out[1], out[2] = int64(len(m.Data)), int64(m.Rows), int64(m.Cols)
+	for i := range m.Data {
+		out[3] += int64(m.Data[i])
+	}
+}

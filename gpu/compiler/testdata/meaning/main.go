@@ -129,6 +129,17 @@ func main() {
 				func(s *linalg.Session, out []int64) error { return k.launch(s, grid, out, b, n) })
 		}
 	}
+	for _, m := range []linalg.Matrix[int32]{
+		{Cols: 3, Stride: 4}, {Rows: 3, Stride: 4}, {Rows: 3, Cols: 2, Stride: 4, Data: x}, {Rows: 1, Cols: 3, Stride: 9, Data: x},
+	} {
+		n := 0
+		if m.Rows > 0 && m.Cols > 0 {
+			n = (m.Rows-1)*m.Stride + m.Cols
+		}
+		check(fmt.Sprint("lengths ", m.Rows, m.Cols), one, numbers, func(it gpu.Item, out []int64) {
+			lengths(it, out, gpu.Matrix[int32]{Data: x[:n], Rows: m.Rows, Cols: m.Cols, Stride: m.Stride})
+		}, func(s *linalg.Session, out []int64) error { return launchLengths(s, one, out, m) })
+	}
 	if os.Getenv("CHECKED") == "" { // which fails for a division by 0
 		divide[int8]()
 		divide[int16]()

@@ -378,6 +378,14 @@ func memoryDecides(it gpu.Item, x []float32, off []int) {
 //tandem:group 16
 func noKernel(it gpu.Item) {} // want "the size of a kernel's groups"
 
+//tandem:kernel
+//tandem:group 8
+//tandem:group 16
+func twoGroups(it gpu.Item) {} // want "stands here 2 times"
+
+//tandem: kernel // want "there is no //tandem: kernel"
+func parted(it gpu.Item) {}
+
 //tandem:kernal // want "there is no //tandem:kernal"
 func misspelt(it gpu.Item, x []float32) {}
 
