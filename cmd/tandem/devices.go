@@ -59,7 +59,8 @@ func (a *app) printDevices(r *deviceReport) error {
 			name := mark(i.chosen) + " " + screen.Device(i.Info)
 			chosen = append(chosen, i.chosen)
 			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%s\t%d\t%s\t%s\t\n", name, oneLine(i.Name),
-				oneLine(i.Platform), i.Arch, kind(i.Info), i.ComputeUnits, screen.Bytes(i.Memory), i.MaxGroup, yesNo(i.Float32), yesNo(i.Float64))
+				oneLine(i.Platform), i.Arch, kind(i.Info), i.ComputeUnits,
+				screen.Bytes(i.Memory), i.MaxGroup, yesNo(i.Float32), yesNo(i.Float64))
 			note := ""
 			if i.Note != "" {
 				note = " (" + i.Note + ")"

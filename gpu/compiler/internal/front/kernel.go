@@ -37,8 +37,8 @@ const (
 	groupDirective  = "//tandem:group"
 )
 
-// directiveRE is what is a directive, or looks like one: with a blank it is an ordinary comment.
-var directiveRE = regexp.MustCompile(`^//([ \t]*)(tandem:[ \t]*[^ \t]*)`)
+// directiveRE is what is a directive, or looks like one: with blanks it is an ordinary comment.
+var directiveRE = regexp.MustCompile(`^//([ \t]*)tandem:([ \t]*)([^ \t]*)`)
 
 // directives refuses those that mark nothing, which would go unseen.
 func (l *Lowerer) directives(pkg *Package) {
@@ -56,15 +56,16 @@ func (l *Lowerer) directives(pkg *Package) {
 				if m == nil {
 					continue
 				}
-				known := slices.Contains([]string{kernelDirective, mapDirective, groupDirective}, "//"+m[2])
+				name, blank := "//tandem:"+m[3], m[1]+m[2] != ""
+				known := slices.Contains([]string{kernelDirective, mapDirective, groupDirective}, name)
 				switch {
-				case m[1] != "" && known && docs[group]:
-					f.Problem(c.Pos(), "a directive has no blank behind the slashes; write //%s", m[2])
-				case m[1] == "" && !known:
-					f.Problem(c.Pos(), "there is no //%s; write %s, %s or %s", m[2], kernelDirective, mapDirective,
+				case blank && known && docs[group]:
+					f.Problem(c.Pos(), "a directive has no blanks; write %s", name)
+				case !blank && !known:
+					f.Problem(c.Pos(), "there is no %s; write %s, %s or %s", name, kernelDirective, mapDirective,
 						groupDirective)
-				case m[1] == "" && !docs[group]:
-					f.Problem(c.Pos(), "//%s marks no function; write it above one, with no empty line between", m[2])
+				case !blank && !docs[group]:
+					f.Problem(c.Pos(), "%s marks no function; write it above one, with no empty line between", name)
 				}
 			}
 		}

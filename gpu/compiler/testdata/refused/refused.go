@@ -383,13 +383,13 @@ func noKernel(it gpu.Item) {} // want "the size of a kernel's groups"
 //tandem:group 16
 func twoGroups(it gpu.Item) {} // want "stands here 2 times"
 
-//tandem: kernel // want "there is no //tandem: kernel"
+// tandem: kernel // want "has no blanks"
 func parted(it gpu.Item) {}
 
 //tandem:kernal // want "there is no //tandem:kernal"
 func misspelt(it gpu.Item, x []float32) {}
 
-// tandem:kernel float32 // want "has no blank behind the slashes"
+// tandem:kernel float32 // want "has no blanks"
 func spaced(it gpu.Item, x []float32) {}
 
 //tandem:kernel // want "marks no function"
