@@ -324,6 +324,36 @@ func TestBrokenPlatform(t *testing.T) {
 	wantError(t, err, backend.ErrNoDevice, "platform", "CL_OUT_OF_HOST_MEMORY", remedy)
 }
 
+// What goes wrong with the list of platforms is not told as a missing driver, unless it is one.
+func TestPlatformsFail(t *testing.T) {
+	need(t)
+	for _, c := range []struct {
+		code  int32
+		count uint32
+		want  string
+	}{
+		{-1001, 0, "no driver"},
+		{0, 0, "no driver"},
+		{-6, 0, "clGetPlatformIDs: CL_OUT_OF_HOST_MEMORY (-6)"},
+		{-9999, 0, "clGetPlatformIDs: code -9999"},
+		{0, 4e9, "4000000000 elements"},
+	} {
+		restore := capitest.Wrap(func(call *capitest.Call) []reflect.Value {
+			if call.Name != "clGetPlatformIDs" {
+				return call.Run()
+			}
+			*call.Args[2].Interface().(*uint32) = c.count
+			return call.Fail(c.code)
+		})
+		_, err := findDevices()
+		restore()
+		wantError(t, err, backend.ErrNoDevice, c.want)
+		if missing := strings.Contains(err.Error(), "no driver"); missing != (c.want == "no driver") {
+			t.Error(err)
+		}
+	}
+}
+
 // PoCL has its device always, but for where it cannot write.
 func TestPoCLWithoutCache(t *testing.T) {
 	need(t)

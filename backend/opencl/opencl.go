@@ -64,10 +64,8 @@ func findDevices() ([]*entry, error) {
 	platforms, err := cl.GetPlatforms()
 	if err != nil {
 		e := callError("clGetPlatformIDs", err)
-		e.Err, e.Detail = backend.ErrNoDevice,
-			"the OpenCL library is installed, but no driver is registered with it; "+remedy
-		if why := unloadable(); why != "" {
-			e.Detail = "the OpenCL library is installed, but no driver that is registered with it loads: " + why
+		if e.Err = backend.ErrNoDevice; err == cl.ErrNoPlatform {
+			e.Detail = withoutPlatform()
 		}
 		return nil, e
 	}
@@ -98,6 +96,14 @@ func findDevices() ([]*entry, error) {
 		return nil, failure("clGetDeviceIDs", backend.ErrNoDevice, "%s; %s", strings.Join(without, "; "), remedy)
 	}
 	return entries, nil
+}
+
+// withoutPlatform says why the OpenCL library knows of no driver.
+func withoutPlatform() string {
+	if why := unloadable(); why != "" {
+		return "the OpenCL library is installed, but no driver that is registered with it loads: " + why
+	}
+	return "the OpenCL library is installed, but no driver is registered with it; " + remedy
 }
 
 // unloadable says why the drivers that are registered with the loader of Linux do not load, ""

@@ -113,12 +113,16 @@ func (l *Library) Symbol(names ...string) (uintptr, error) {
 	return 0, &Error{What: "not in " + l.name, Failures: failed}
 }
 
+// named is how many missing symbols an error names: another library has none of a table.
+const named = 3
+
 // Bind fills the func fields of the struct that table points to with the library's functions.
 //
 // A field's symbol is its tag `sym:"name"`, or its own name without a tag. Several names separated
 // by commas are tried in order: `sym:"cuMemAlloc_v2,cuMemAlloc"`. A field with the tag
-// `dl:"optional"` stays nil where the library has none of them; every other missing symbol is part
-// of the error, which is an *Error. The fields that were found are filled in any case.
+// `dl:"optional"` stays nil where the library has none of them; other missing symbols are an
+// *Error, which counts them and has the first three. The fields that were found are filled in any
+// case.
 //
 // Parameters and results are integers, uintptr-like handles, pointers and strings, as in package
 // purego; a wrong signature cannot be noticed. A call through such a field costs about 0.3
@@ -143,8 +147,10 @@ func Bind(l *Library, table any) error {
 			missing = append(missing, err.(*Error).Failures...)
 		}
 	}
-	if missing != nil {
-		return &Error{What: "symbols missing from " + l.name, Failures: missing}
+	if n := len(missing); n > named {
+		return &Error{fmt.Sprintf("%d symbols missing from %s, the first", n, l.name), missing[:named]}
+	} else if n > 0 {
+		return &Error{"symbols missing from " + l.name, missing}
 	}
 	return nil
 }

@@ -136,6 +136,21 @@ func TestBindListsEveryMissingSymbol(t *testing.T) {
 	}
 }
 
+// Of many missing symbols the error names three.
+func TestBindOfAnotherLibrary(t *testing.T) {
+	var table struct{ MissingA, MissingB, MissingC, MissingD, MissingE func() }
+	l := libc(t)
+	err := Bind(l, &table)
+	if err == nil {
+		t.Fatal("no error")
+	}
+	text := err.Error()
+	if !strings.HasPrefix(text, "5 symbols missing from "+l.Name()+", the first: ") ||
+		!strings.Contains(text, "MissingC") || strings.Contains(text, "MissingD") {
+		t.Error(text)
+	}
+}
+
 // compare is a function of a table that calls through Call, as a driver writes it.
 func compare(t testing.TB, l *Library) func(a, b []byte) int32 {
 	t.Helper()
