@@ -139,6 +139,10 @@ func Quantile[T array.Float](a *Array[T], axis int, p ...float64) *Array[T] {
 // TopK is [array.TopK]: the k largest elements of each row, and their columns, or, with axis 0, of
 // each column, and their rows.
 func TopK[T array.Element](a *Array[T], k int, axis ...int) (elements *Array[T], index *Array[int32]) {
+	if k < 0 {
+		err := argument("TopK: k is %d, below 0", k)
+		return failed[T](err), failed[int32](err)
+	}
 	shape := func(rows, _ int) (int, int) { return rows, k }
 	if len(axis) == 1 && axis[0] == 0 {
 		shape = func(_, cols int) (int, int) { return k, cols }
@@ -168,7 +172,7 @@ func SearchSortedRight[T array.Element](sorted, a *Array[T]) *Array[int32] {
 
 // Histogram is [array.Histogram], a row.
 func Histogram[T array.Element](edges, a *Array[T]) *Array[int32] {
-	shape := func(rows, cols int) (int, int) { return 1, rows*cols - 1 }
+	shape := func(rows, cols int) (int, int) { return 1, max(rows*cols-1, 0) }
 	return of(edges, shape, func(c *Array[int32]) error { return array.Histogram(c, edges, a) })
 }
 

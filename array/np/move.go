@@ -42,7 +42,7 @@ func Concat[T array.Stored](axis int, parts ...*Array[T]) *Array[T] {
 	case len(parts) == 0:
 		return failed[T](fmt.Errorf("%w: np: Concat of nothing", linalg.ErrShape))
 	case axis != 0 && axis != 1:
-		return failed[T](fmt.Errorf("%w: np: Concat: axis is %d, and must be 0 or 1", linalg.ErrShape, axis))
+		return failed[T](argument("Concat: axis is %d, and must be 0 or 1", axis))
 	}
 	if err := Err(parts...); err != nil {
 		return failed[T](err)
@@ -61,6 +61,9 @@ func Concat[T array.Stored](axis int, parts ...*Array[T]) *Array[T] {
 
 // Pad is [array.Pad]: so many rows above and below a, and columns left and right of it, of v.
 func Pad[T array.Stored](a *Array[T], above, below, left, right int, v T) *Array[T] {
+	if min(above, below, left, right) < 0 {
+		return failed[T](argument("Pad: %d, %d, %d, %d: a number of rows or columns is below 0", above, below, left, right))
+	}
 	shape := func(rows, cols int) (int, int) { return above + rows + below, left + cols + right }
 	return of(a, shape, func(c *Array[T]) error { return array.Pad(c, a, above, left, v) })
 }

@@ -34,10 +34,14 @@ func Err[T any](arrays ...*Array[T]) error {
 }
 
 func check[T any](a *Array[T]) error {
-	if a == nil {
-		return fmt.Errorf("np: %w: an array is nil", backend.ErrArgument)
+	if a == nil || a.Session() == nil {
+		return argument("an array is nil, or an Array that nothing has made")
 	}
 	return a.Err()
+}
+
+func argument(format string, v ...any) error {
+	return fmt.Errorf("np: %w: %s", backend.ErrArgument, fmt.Sprintf(format, v...))
 }
 
 // package np's functions begin with this, for runtime.Frames.
@@ -172,17 +176,17 @@ func value[T any](b any) (v T, err error) {
 		*p = x
 	case *int32:
 		if x != math.Trunc(x) || x < math.MinInt32 || x > math.MaxInt32 {
-			return v, fmt.Errorf("np: %v is no int32, of which the array is", b)
+			return v, argument("%v is no int32, of which the array is", b)
 		}
 		*p = int32(x)
 	default:
-		return v, fmt.Errorf("np: the number %v goes with arrays of float32, float64 and int32, and not of %T", b, v)
+		return v, argument("the number %v goes with arrays of float32, float64 and int32, and not of %T", b, v)
 	}
 	return v, nil
 }
 
 func errAxis(axis any) error {
-	return fmt.Errorf("np: axis is %v: it is 0, over the rows, or 1, over the columns", axis)
+	return argument("axis is %v: it is 0, over the rows, or 1, over the columns", axis)
 }
 
 // reduce is a new array of what f makes over all of a, or over an axis.

@@ -19,6 +19,7 @@ import (
 
 	"github.com/tandem-gpu/tandem/array"
 	"github.com/tandem-gpu/tandem/array/np"
+	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/backend/backendtest"
 	_ "github.com/tandem-gpu/tandem/backend/cudasim"
 	"github.com/tandem-gpu/tandem/internal/inside"
@@ -275,7 +276,9 @@ func TestBadInput(t *testing.T) {
 		"belongs to another session":            np.Add(x, np.Ones[float32](other, 2, 3)).Err(),
 		"row 1 has 1 elements, and row 0 has 2": np.FromRows(s, [][]float32{{1, 2}, {3}}).Err(),
 		"there is no session":                   np.Zeros[float32](nil, 1, 1).Err(),
-		"Pad: c is 1x3":                         np.Pad(x, -1, 0, 0, 0, 0).Err(),
+		"of rows or columns is below 0":         np.Pad(x, -1, 0, 0, 0, 0).Err(),
+		"row or a column of 2 elements or more": np.Histogram(np.Zeros[float32](s, 0, 1), x).Err(),
+		"an Array that nothing has made":        np.Exp(new(np.Array[float32])).Err(),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "np_test.go:") {
 			t.Errorf("%v, want %s", err, want)
@@ -288,6 +291,15 @@ func TestBadInput(t *testing.T) {
 	} {
 		if err == nil || !strings.HasPrefix(err.Error(), "np_test.go:") {
 			t.Errorf("%v, want an error", err)
+		}
+	}
+	negative, _ := np.TopK(x, -1)
+	for _, a := range []*np.Array[float32]{
+		negative, np.Sum(x, 2), np.Sort(x, 2), np.Diff(x, 2), np.Quantile(x, 2), np.Concat(2, x),
+		np.Pad(x, 0, 0, 0, -1, 0), np.Convert[float32](np.Add(np.Zeros[int32](s, 1, 1), 2.5)),
+	} {
+		if err := a.Err(); !errors.Is(err, backend.ErrArgument) {
+			t.Errorf("%v, want backend.ErrArgument", err)
 		}
 	}
 	if err := largest.Session().Close(); err != largest.Err() {
