@@ -98,7 +98,7 @@ func run(ctx context.Context, w io.Writer, o *options) (err error) {
 	case given == 0 || given > n:
 		return fmt.Errorf("a prompt of %d characters, not of 1 to %d", given, n)
 	case !(o.temperature >= 0 && o.temperature <= 1e30) || o.length < 1 || o.steps < 1:
-		return fmt.Errorf("-temperature is 0 or more, not infinite, -length and -steps are 1 or more")
+		return fmt.Errorf("-temperature is 0 to 1e30, -length and -steps are 1 or more")
 	}
 	prompt := v.tokens(o.prompt)
 	s := must(o.open(o.backend))

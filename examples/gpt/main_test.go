@@ -268,7 +268,7 @@ func TestBadInput(t *testing.T) {
 		{func(o *options) { o.prompt = "" }, "a prompt of 0 characters, not of 1 to 16"},
 		{func(o *options) { o.prompt = strings.Repeat("a", 17) }, "a prompt of 17 characters, not of 1 to 16"},
 		{func(o *options) { o.temperature = math.NaN() }, "-temperature"},
-		{func(o *options) { o.temperature = math.Inf(1) }, "-temperature"},
+		{func(o *options) { o.temperature = math.Inf(1) }, "-temperature is 0 to 1e30"},
 		{func(o *options) { o.steps = 0 }, "-steps"},
 		{func(o *options) { o.ranks = 3 }, "3 devices cannot share batches of 2"},
 		{func(o *options) { o.load = "nowhere" }, "nowhere"},
