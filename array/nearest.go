@@ -118,6 +118,9 @@ func (p *Points[D, T]) Nearest(index *Array[int32], dist *Array[D], queries *Arr
 // check checks the operands of Nearest, and gives the shape of index.
 func (p *Points[D, T]) check(index *Array[int32], dist *Array[D], queries *Array[T]) (rows, k int, err error) {
 	const op = "Nearest"
+	if p == nil || p.a == nil {
+		return 0, 0, argument(op, "the points are nil, or NewPoints has not made them")
+	}
 	s := p.a.Session()
 	n, cols := p.a.Dims()
 	if err := cmp.Or(check(op, "queries", queries, s), check(op, "index", index, s)); err != nil {

@@ -242,6 +242,7 @@ func TestNearestRefuses(t *testing.T) {
 		{exact(Cosine), backend.ErrArgument, "of Cosine are float32"},
 		{exact(InnerProduct), linalg.ErrShape, "up to 32768 columns"},
 		{p.Nearest(nil, dist.Array, q), backend.ErrArgument, "index is nil"},
+		{new(Points[float32, float32]).Nearest(index.Array, dist.Array, q), backend.ErrArgument, "the points are nil"},
 		{p.Nearest(index.Array, nil, q), backend.ErrArgument, "dist is nil"},
 		{p.Nearest(index.Array, dist.Array, nil), backend.ErrArgument, "queries is nil"},
 		{p.Nearest(index.Array, dist.Array, far), backend.ErrArgument, "queries belongs to another session"},

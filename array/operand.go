@@ -12,8 +12,8 @@ import (
 // the first.
 func check[T any](op, name string, a *Array[T], s *linalg.Session) error {
 	switch {
-	case a == nil:
-		return argument(op, name+" is nil")
+	case a == nil || a.Session() == nil:
+		return argument(op, name+" is nil, or an Array that nothing has made")
 	case a.Err() != nil:
 		return a.Err()
 	case s != nil && a.Session() != s:

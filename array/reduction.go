@@ -278,9 +278,12 @@ func divisor(n, most int) int {
 
 // checkResult says whether D is what a reduction gives of T.
 func checkResult[D, T Element](op *Reduction) error {
-	_, indices := any(*new(D)).(int32)
-	if _, same := any(*new(D)).(T); op.Index && !indices || !op.Index && !same {
-		return argument(op.Name, fmt.Sprintf("a result of %T is not what it gives of %T", *new(D), *new(T)))
+	is, must := fmt.Sprintf("%T", *new(D)), fmt.Sprintf("%T", *new(T))
+	if op.Index {
+		must = "int32"
+	}
+	if is != must {
+		return argument(op.Name, fmt.Sprintf("the result is of %s, and must be of %s", is, must))
 	}
 	return nil
 }

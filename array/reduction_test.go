@@ -228,7 +228,7 @@ func TestReduceRefuses(t *testing.T) {
 		{nilErr, backend.ErrArgument, "the reduction is nil"},
 		{MergeShares(s, nil, OverAll, share, []int64{1, 2}, c.Data[:1]), backend.ErrArgument, "the reduction is nil"},
 		{MergeShares(s, sum, OverAll, share, []int64{1, 2}, c.Data[:1]), linalg.ErrShape, "2 numbers"},
-		{ReduceContext(t.Context(), s, argmin, c, a), backend.ErrArgument, "argmin: a result of float32"},
+		{ReduceContext(t.Context(), s, argmin, c, a), backend.ErrArgument, "is of float32, and must be of int32"},
 		{ReduceContext(canceled, s, sum, c, a), context.Canceled, ""},
 		{ReduceContext(t.Context(), s, nil, c, a), backend.ErrArgument, "the reduction is nil"},
 		{

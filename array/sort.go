@@ -125,7 +125,7 @@ func topOfEach[T Element](c *Array[T], index *Array[int32], a *Array[T]) error {
 	}
 	_, k := c.Dims()
 	if k > cols {
-		return fmt.Errorf("%w: TopK: c is %s, and a row of a has %d elements", linalg.ErrShape, c, cols)
+		return fmt.Errorf("%w: TopK: the %d largest of %d elements", linalg.ErrShape, k, cols)
 	}
 	err = cmp.Or(checkShape("TopK", "c", c, s, rows, k), checkShape("TopK", "index", index, s, rows, k))
 	switch {
@@ -258,7 +258,7 @@ func Quantile[T Float](c, a *Array[T], p ...float64) error {
 	case err != nil:
 		return err
 	case n == 0:
-		return fmt.Errorf("%w: Quantile: a is %s, and has no elements in a row", linalg.ErrShape, a)
+		return fmt.Errorf("%w: Quantile of no elements", linalg.ErrShape)
 	}
 	for _, p := range p {
 		if !(p >= 0 && p <= 1) {
