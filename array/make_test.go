@@ -460,6 +460,22 @@ func TestCorrOfWildRows(t *testing.T) {
 	})
 }
 
+// Where a covariance is subnormal, the power of two that a row is multiplied by shows. It is that of
+// the contract, also where the logarithm of the largest magnitude is rounded up.
+func TestCorrOfSubnormals(t *testing.T) {
+	eachBackend(t, func(t *testing.T, s *linalg.Session) {
+		const least = 0x1p-149
+		for _, row := range [][]float32{{5 * least, 0, 1, -1}, {5 * 0x1p-49, 0, 0x1.fffffep99, -0x1.fffffep99}} {
+			c := newTarget[float32](t, s, 2, 2, true, 77)
+			try(t, Corr(c.Array, upload(t, s, 2, 4, true, append([]float32{1, -1, 0, 0}, row...))))
+			m, err := c.Download()
+			if try(t, err); m.Data[1] != least || m.Data[2] != least {
+				t.Errorf("%v of %v, want %v", m.Data, row, least)
+			}
+		}
+	})
+}
+
 // covarianceOf is the exact sum of the products of x and y over n, rounded once.
 func covarianceOf[T Float](x, y []T, n int) T {
 	if n <= 0 {
