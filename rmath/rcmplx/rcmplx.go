@@ -33,8 +33,8 @@ func Phase[C Complex](x C) float64 {
 	return rmath.Atan2(b, a)
 }
 
-// Mul is x*y, with an error of about a unit in the last place in each part, however much cancels in
-// it. Mul(y, x) has the same bits.
+// Mul is x*y, with an error of at most a unit in the last place in each part, however much cancels
+// in it. Mul(y, x) has the same bits.
 func Mul[C Complex](x, y C) C { return C(mul(complex128(x), complex128(y))) }
 
 // Div is x/y. A real y divides both parts. By zero x is infinite, unless it is zero or NaN.
