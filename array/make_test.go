@@ -460,8 +460,8 @@ func TestCorrOfWildRows(t *testing.T) {
 	})
 }
 
-// Where a covariance is subnormal, the power of two that a row is multiplied by shows. It is that of
-// the contract, also where the logarithm of the largest magnitude is rounded up.
+// Where a covariance is subnormal, the power of two that a row is multiplied by shows. It is that
+// of the contract, also where the logarithm of the largest magnitude is rounded up.
 func TestCorrOfSubnormals(t *testing.T) {
 	eachBackend(t, func(t *testing.T, s *linalg.Session) {
 		const least = 0x1p-149

@@ -62,7 +62,7 @@ func Concat[T array.Stored](axis int, parts ...*Array[T]) *Array[T] {
 // Pad is [array.Pad]: so many rows above and below a, and columns left and right of it, of v.
 func Pad[T array.Stored](a *Array[T], above, below, left, right int, v T) *Array[T] {
 	if min(above, below, left, right) < 0 {
-		return failed[T](argument("Pad: %d, %d, %d, %d: a number of rows or columns is below 0", above, below, left, right))
+		return failed[T](argument("Pad: a number of rows or columns is below 0: %v", []int{above, below, left, right}))
 	}
 	shape := func(rows, cols int) (int, int) { return above + rows + below, left + cols + right }
 	return of(a, shape, func(c *Array[T]) error { return array.Pad(c, a, above, left, v) })
