@@ -38,6 +38,9 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), signals...)
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
+	// A pipe without a reader is an error of the write, and what was begun is ended properly. Other
+	// than with signal.Ignore, programs that this one starts get the signal.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	cluster.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -115,6 +116,44 @@ func TestProcessStdout(t *testing.T) {
 		cmd := exec.Command(exe, strings.Fields(line)...)
 		if out, err := cmd.Output(); cmd.ProcessState.ExitCode() != exitUsage || len(out) > 0 {
 			t.Errorf("%s: %v, %q", line, err, out)
+		}
+	}
+}
+
+// A reader that leaves is an error like a full disk: nothing hidden stays, and what was measured
+// until then does.
+func TestProcessWithoutReader(t *testing.T) {
+	exe := program(t)
+	dir := t.TempDir()
+	at := in(dir)
+	a := save(t, at("a.npy"), linalg.NewMatrix(2, 2, []float32{1, 2, 3, 4}))
+	for _, test := range []struct {
+		line string
+		left []string
+	}{
+		{"bench --quick --only products --type f4 --sizes 16 --backend cpu -o " + at("b.txt"), []string{"a.npy", "b.txt"}},
+		{"qr " + a + " -o - --r " + at("r.npy") + " --backend cpu", []string{"a.npy", "b.txt"}},
+	} {
+		cmd := exec.Command(exe, strings.Fields(test.line)...)
+		stdout, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var stderr bytes.Buffer
+		cmd.Stderr = &stderr
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasPrefix(test.line, "bench") {
+			stdout.Read(make([]byte, 1)) // the head of the table
+		}
+		stdout.Close()
+		cmd.Wait()
+		if code := cmd.ProcessState.ExitCode(); code != exitError || !strings.Contains(stderr.String(), "pipe") {
+			t.Errorf("%s: exit code %d, %s", test.line, code, &stderr)
+		}
+		if names := inFolder(t, dir); !slices.Equal(names, test.left) {
+			t.Errorf("%s: left behind: %v", test.line, names)
 		}
 	}
 }
