@@ -133,10 +133,11 @@ func (a *app) bench(ctx context.Context, f *benchFlags) error {
 	if !a.json {
 		f.Table = p.Above(a.stdout)
 	}
+	report := a.stdout
 	var lines files.Outputs
 	switch {
 	case f.output == "-" || f.output != "" && files.IsSame(f.output, a.stdout):
-		f.Lines, f.Table = f.Table, nil
+		f.Lines, f.Table, report = p.Above(a.stdout), nil, a.stderr
 	case f.output != "":
 		o, err := files.Create(ctx, files.Target{Flag: files.Flag, Path: f.output})
 		if err != nil {
@@ -146,10 +147,13 @@ func (a *app) bench(ctx context.Context, f *benchFlags) error {
 		f.Lines, lines = o, files.Outputs{o}
 	}
 	if f.plot != "" {
+		_, missing := os.Stat(f.plot)
 		if err := os.MkdirAll(f.plot, 0o777); err != nil {
 			return fmt.Errorf("--plot %s: %w", f.plot, err)
 		}
-		defer os.Remove(f.plot) // if it is empty
+		if missing != nil {
+			defer os.Remove(f.plot) // if it is empty
+		}
 	}
 	r, err := bench.Run(ctx, f.Options)
 	p.Close()
@@ -161,7 +165,7 @@ func (a *app) bench(ctx context.Context, f *benchFlags) error {
 	}
 	err = cmp.Or(lines.Commit(), err)
 	if a.json {
-		err = cmp.Or(a.printJSON(r), err)
+		err = cmp.Or(printJSON(report, r), err)
 	}
 	if f.plot != "" {
 		err = cmp.Or(writePlots(r, f.plot), err)

@@ -83,6 +83,33 @@ func TestBenchJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &r); err != nil || r.Config["backend"] != "cpu" || len(r.Rows) == 0 {
 		t.Errorf("%v in\n%s", err, out)
 	}
+	code, out, stderr := tandem("bench", "--quick", "--backend", "cpu", "--type", "f4", "--sizes", "24", "--only",
+		"products", "--json", "-o", "-")
+	if err := json.Unmarshal([]byte(stderr), &r); err != nil || code != exitOK {
+		t.Errorf("%d, %v in\n%s", code, err, stderr)
+	}
+	if r, err := bench.Read(strings.NewReader(out)); err != nil || len(r.Rows) == 0 {
+		t.Errorf("%v, it prints\n%s", err, out)
+	}
+}
+
+// A folder that was there before stays, and so does a link to it.
+func TestBenchPlotFolder(t *testing.T) {
+	dir := t.TempDir()
+	at := in(dir)
+	if err := os.Mkdir(at("folder"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"folder"}
+	if os.Symlink("folder", at("link")) == nil {
+		want = append(want, "link")
+	}
+	for _, name := range want {
+		tandem("bench", "--backend", "abacus", "--plot", at(name))
+	}
+	if got := inFolder(t, dir); !slices.Equal(got, want) {
+		t.Errorf("%q are there, want %q", got, want)
+	}
 }
 
 func TestCommandLine(t *testing.T) {
