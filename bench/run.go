@@ -109,7 +109,7 @@ type runner struct {
 	peers []*peer
 	rates map[string]float64 // work a second of a contender at its last size, by kind of row and name
 
-	others map[string]bool // names of contenders that were not asked for
+	names map[string]bool // of contenders that there are, where some were asked for
 }
 
 // quickLimit is how long a run may last of a quick report, and textbookLimit one of the kernels
@@ -141,7 +141,7 @@ func newRunner(ctx context.Context, o Options) *runner {
 	r := &runner{
 		ctx: ctx, o: o, report: &Report{Config: map[string]string{}, Notes: []string{}, Rows: []Row{}},
 		rounds: 7, sample: 20 * time.Millisecond, rest: 50 * time.Millisecond, limit: 5 * time.Second,
-		rates: map[string]float64{}, others: map[string]bool{},
+		rates: map[string]float64{}, names: map[string]bool{},
 	}
 	if o.Quick {
 		r.rounds, r.sample, r.rest, r.limit = 5, time.Millisecond, 0, quickLimit
@@ -263,9 +263,20 @@ func (r *runner) all() error {
 		}
 	}
 	r.tell("done", 1)
-	if r.o.By != nil && !slices.ContainsFunc(r.report.Rows, func(row Row) bool { return row.Group != groupPeaks }) {
-		return fmt.Errorf("nothing was measured by %s; there are %s", strings.Join(r.o.By, ", "),
-			strings.Join(slices.Sorted(maps.Keys(r.others)), ", "))
+	return r.checkBy()
+}
+
+// checkBy notes the contenders that were asked for and were not there, and fails if these are all.
+func (r *runner) checkBy() error {
+	there := strings.Join(slices.Sorted(maps.Keys(r.names)), ", ")
+	measured := slices.ContainsFunc(r.report.Rows, func(row Row) bool { return row.Group != groupPeaks })
+	if r.o.By != nil && !measured {
+		return fmt.Errorf("nothing was measured by %s; there are %s", strings.Join(r.o.By, ", "), there)
+	}
+	for _, name := range r.o.By {
+		if !r.names[name] {
+			r.note("nothing was measured by %s; there are %s", name, there)
+		}
 	}
 	return nil
 }
@@ -337,11 +348,8 @@ func (r *runner) row(t *task) error {
 		r.askPeers(t)
 		if r.o.By != nil && !t.probe && t.Group != groupPeaks {
 			t.contenders = slices.DeleteFunc(t.contenders, func(c *measure.Contender) bool {
-				if slices.Contains(r.o.By, c.Name) {
-					return false
-				}
-				r.others[c.Name] = true
-				return true
+				r.names[c.Name] = true
+				return !slices.Contains(r.o.By, c.Name)
 			})
 		}
 		err = r.measure(t)

@@ -381,8 +381,13 @@ func TestNotInType(t *testing.T) {
 func TestChosen(t *testing.T) {
 	o := small("cpu")
 	o.Types, o.Sizes, o.Only = []element.Type{element.Float64}, []int{16, 24}, []string{"transposes"}
-	o.By = []string{nameFast}
+	o.By = []string{nameFast, "nobody"}
 	r := mustRun(t, o)
+	if !slices.ContainsFunc(r.Notes, func(n string) bool {
+		return strings.HasPrefix(n, "nothing was measured by nobody; there are ") && strings.Contains(n, nameFast)
+	}) {
+		t.Errorf("no note of a contender that is not there: %q", r.Notes)
+	}
 	want := []string{
 		"float64 transpose 16x16", "float64 transpose 24x24", "float64 add 16x16", "float64 scale 16x16",
 		"float64 add 24x24", "float64 scale 24x24",

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/tandem-gpu/tandem/linalg"
@@ -42,6 +43,24 @@ func fails(t *testing.T, dir string, code int, says string, args ...string) {
 	}
 	if after := inFolder(t, dir); !slices.Equal(before, after) {
 		t.Errorf("%s: files were %v and are %v", line, before, after)
+	}
+}
+
+// full is a disk without room.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, syscall.ENOSPC }
+
+// What cannot be printed is a failure, and not one of the flags.
+func TestOutputFull(t *testing.T) {
+	for _, line := range []string{
+		"", "help", "version", "--version", "completion bash", "conformance --quick --backend cpu",
+	} {
+		var stderr strings.Builder
+		code := run(t.Context(), strings.Fields(line), strings.NewReader(""), full{}, &stderr)
+		if code != exitError || stderr.String() != "tandem: "+syscall.ENOSPC.Error()+"\n" {
+			t.Errorf("%s: exit code %d, %q", line, code, &stderr)
+		}
 	}
 }
 

@@ -97,7 +97,7 @@ figures.`,
 	flags.StringSliceVar(&f.By, "by", nil, "measure these `contenders` alone: fast, OpenBLAS, ...")
 	flags.BoolVar(&f.Quick, "quick", false, "tiny sizes, in seconds: whether it works, not how fast it is")
 	flags.IntVar(&f.Rounds, "rounds", 0, "samples of a contender (default 7, or 5 with --quick)")
-	flags.Float64Var(&f.minutes, "minutes", 0, "what is not begun by then is left out (default 20)")
+	flags.Float64Var(&f.minutes, "minutes", 20, "what is not begun by then is left out")
 	cmd.MarkFlagDirname("plot")
 	cmd.RegisterFlagCompletionFunc("only", completeGroups)
 	return cmd

@@ -142,6 +142,7 @@ func TestBenchErrors(t *testing.T) {
 		{exitUsage, "invalid argument", []string{"--sizes", "many"}},
 		{exitUsage, "negative", []string{"--rounds", "-3"}},
 		{exitUsage, "--minutes", []string{"--minutes", "-1"}},
+		{exitUsage, "--minutes", []string{"--minutes", "0"}},
 		{exitUsage, "--minutes", []string{"--minutes", "NaN"}},
 		{exitUsage, "--output needs a name", []string{"-o", ""}},
 		{exitUsage, "--plot needs a name", []string{"--plot", ""}},

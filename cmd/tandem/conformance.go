@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -11,6 +13,7 @@ import (
 	"github.com/tandem-gpu/tandem/array"
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/cmd/tandem/internal/screen"
+	"github.com/tandem-gpu/tandem/cmd/tandem/internal/usage"
 	"github.com/tandem-gpu/tandem/conformance"
 	"github.com/tandem-gpu/tandem/conformance/arrays"
 )
@@ -42,6 +45,9 @@ the same bits in every case. Each difference is listed, and makes the exit code 
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	cmd.RunE = a.runE(func(ctx context.Context, _ []string) error {
+		if mpi && a.backend == "all" {
+			return usage.Errorf("--mpi: each process has one device; all is for a run without it")
+		}
 		if mpi {
 			return a.conformanceMPI(ctx, quick)
 		}
@@ -89,8 +95,11 @@ func (a *app) conformance(ctx context.Context, quick bool) error {
 		if err == nil && !r.Passed() {
 			failures = append(failures, fmt.Errorf("%s: %w", screen.Device(r.Device), errDiffer))
 		}
-		if !a.json {
-			a.printConformance(r)
+		if a.json {
+			continue
+		}
+		if err := a.printConformance(r); err != nil {
+			return err
 		}
 	}
 	if a.json {
@@ -145,34 +154,37 @@ const runLimit = 5 * time.Minute
 // maxFailures is how many failures are printed; --json has all.
 const maxFailures = 10
 
-func (a *app) printConformance(r *conformanceReport) {
+func (a *app) printConformance(r *conformanceReport) error {
+	var b strings.Builder
 	d := r.Device
-	fmt.Fprintf(a.stdout, "device   %s  %s (%s)\n", screen.Device(d), d.Name, d.Platform)
-	fmt.Fprintf(a.stdout, "driver   %s\n", d.Version)
+	fmt.Fprintf(&b, "device   %s  %s (%s)\n", screen.Device(d), d.Name, d.Platform)
+	fmt.Fprintf(&b, "driver   %s\n", d.Version)
 	if r.MPI != nil {
-		fmt.Fprintf(a.stdout, "ranks    %v\n", r.MPI)
+		fmt.Fprintf(&b, "ranks    %v\n", r.MPI)
 	}
-	fmt.Fprintf(a.stdout, "cases    %d, %d with all parameters, in %.1f s\n", r.Cases, r.Variants, r.Seconds)
+	fmt.Fprintf(&b, "cases    %d, %d with all parameters, in %.1f s\n", r.Cases, r.Variants, r.Seconds)
 	if r.Skipped > 0 {
-		fmt.Fprintf(a.stdout, "skipped  %d of types that the device refuses: %s\n", r.Skipped, d.Note)
+		fmt.Fprintf(&b, "skipped  %d of types that the device refuses: %s\n", r.Skipped, d.Note)
 	}
 	if r.NotRun > 0 {
-		fmt.Fprintf(a.stdout, "not run  %d, as the device failed\n", r.NotRun)
+		fmt.Fprintf(&b, "not run  %d, as the device failed\n", r.NotRun)
 	}
 	for i, f := range r.Failures {
 		if i == maxFailures {
-			fmt.Fprintf(a.stdout, "         and %d more; --json lists all\n", len(r.Failures)-i)
+			fmt.Fprintf(&b, "         and %d more; --json lists all\n", len(r.Failures)-i)
 			break
 		}
 		what := f.Error
 		if what == "" {
 			what = fmt.Sprintf("%.16s..., golden %.16s...", f.Digest, f.Golden)
 		}
-		fmt.Fprintf(a.stdout, "%s  %s %s: %s\n", a.style.Red("differs"), f.Case, f.Params, what)
+		fmt.Fprintf(&b, "%s  %s %s: %s\n", a.style.Red("differs"), f.Case, f.Params, what)
 	}
 	verdict := a.style.Green("golden")
 	if !r.Passed() {
 		verdict = a.style.Red("not golden: " + r.Golden)
 	}
-	fmt.Fprintf(a.stdout, "digest   %s  %s\n\n", r.Digest, verdict)
+	fmt.Fprintf(&b, "digest   %s  %s\n\n", r.Digest, verdict)
+	_, err := io.WriteString(a.stdout, b.String())
+	return err
 }

@@ -48,7 +48,9 @@ func TestConformanceErrors(t *testing.T) {
 	if code != exitError || stdout != "" || !strings.Contains(stderr, `"nonsense"`) {
 		t.Errorf("unknown backend: exit code %d\n%s%s", code, stdout, stderr)
 	}
-	if code, _, _ := tandem("conformance", "extra"); code != exitUsage {
-		t.Errorf("an argument too many: exit code %d", code)
+	for _, args := range [][]string{{"extra"}, {"--mpi", "--backend", "all"}} {
+		if code, _, _ := tandem(append([]string{"conformance"}, args...)...); code != exitUsage {
+			t.Errorf("%q: exit code %d", args, code)
+		}
 	}
 }

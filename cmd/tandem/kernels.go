@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"os"
 
 	"github.com/spf13/cobra"
 
+	"github.com/tandem-gpu/tandem/cmd/tandem/internal/usage"
 	"github.com/tandem-gpu/tandem/gpu/compiler"
 )
 
@@ -30,6 +32,9 @@ go run github.com/tandem-gpu/tandem/gpu/compile does the same.`,
 			dir := "."
 			if len(args) > 0 {
 				dir = args[0]
+			}
+			if info, err := os.Stat(dir); err == nil && !info.IsDir() {
+				return usage.Errorf("%s is a file: give the folder of the package", dir)
 			}
 			o := compiler.Options{
 				NoLaunch: noLaunch, NoPTX: noPTX, NoNative: noNative, Log: a.stderr, Explain: explain,

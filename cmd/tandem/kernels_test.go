@@ -66,5 +66,6 @@ func Twice(it gpu.Item, x []int32) { x[it.Global(0)] *= 2 }
 	fails(t, dir, 1, "is stale", "kernels", dir, "--no-ptx", "--no-launch", "--check")
 	write(t, source, []byte(strings.Replace(text, "x[it", "m := map[int]int{}\n\tx[it", 1)))
 	fails(t, dir, 1, "twice.go:6:", "kernels", dir)
+	fails(t, dir, 2, "give the folder", "kernels", source)
 	fails(t, dir, 1, "go.mod file not found", "kernels", t.TempDir())
 }

@@ -50,9 +50,16 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	root := newRoot(a)
 	root.SetArgs(args)
 	root.SetIn(stdin)
-	root.SetOut(stdout)
+	help := &helpWriter{w: stdout}
+	root.SetOut(help)
 	root.SetErr(stderr)
-	cmd, err := wait.For(ctx, lastGrace, func() (*cobra.Command, error) { return root.ExecuteContextC(ctx) })
+	cmd, err := wait.For(ctx, lastGrace, func() (*cobra.Command, error) {
+		cmd, err := root.ExecuteContextC(ctx)
+		if err == nil && help.err != nil {
+			a.started, err = true, help.err
+		}
+		return cmd, err
+	})
 	if err == nil {
 		return exitOK
 	}
@@ -69,6 +76,20 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return exitUsage
 	}
 	return exitError
+}
+
+// A helpWriter takes help and the like from cobra, and keeps the error of a write, which cobra drops
+// or takes for one of flags.
+type helpWriter struct {
+	w   io.Writer
+	err error
+}
+
+func (h *helpWriter) Write(b []byte) (int, error) {
+	if h.err == nil {
+		_, h.err = h.w.Write(b)
+	}
+	return len(b), nil
 }
 
 // lastGrace is how long an interrupted command may take to end, more than those need that give up

@@ -229,7 +229,7 @@ func (a *app) conformanceMPI(ctx context.Context, quick bool) error {
 		if a.json {
 			err = a.printJSON([]*conformanceReport{r})
 		} else {
-			a.printConformance(r)
+			err = a.printConformance(r)
 		}
 		if err == nil && !r.Pass {
 			err = errDiffer

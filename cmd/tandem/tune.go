@@ -66,7 +66,7 @@ kept. --show shows what the file has, and whether it is used.`,
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.types, "type", nil, "element types: f4, f8, i4 (default all)")
 	flags.IntSliceVar(&f.Sizes, "sizes", nil, "n of the matrices n by n (default: what suits the device)")
-	flags.Float64Var(&f.minutes, "minutes", 0, "when to end (default 5)")
+	flags.Float64Var(&f.minutes, "minutes", 5, "when to end")
 	flags.IntVar(&f.Trials, "trials", 0, "the most candidates for each kernel, type and size (default: as time allows)")
 	flags.BoolVar(&f.show, "show", false, "show what was found before, and search nothing")
 	return cmd
@@ -102,10 +102,10 @@ func typesOf(names []string) (types []element.Type, err error) {
 
 // minutesOf reads the flag --minutes.
 func minutesOf(minutes float64) (time.Duration, error) {
-	if !(minutes >= 0 && minutes <= 1e6) {
-		return 0, usage.Errorf("--minutes %v: give a positive number", minutes)
+	if !(minutes > 0 && minutes <= 1e6) {
+		return 0, usage.Errorf("--minutes %v: give a positive number, up to a million", minutes)
 	}
-	return time.Duration(minutes * float64(time.Minute)), nil
+	return max(time.Duration(minutes*float64(time.Minute)), 1), nil
 }
 
 func (a *app) tune(ctx context.Context, f *tuneFlags) error {

@@ -100,6 +100,7 @@ func TestTuneErrors(t *testing.T) {
 		{exitUsage, "off", `type "f2": there are f4, f8 and i4`, []string{"--type", "f2"}},
 		{exitUsage, "off", "not 0", []string{"--sizes", "0"}},
 		{exitUsage, "off", "--minutes", []string{"--minutes", "-1"}},
+		{exitUsage, "off", "--minutes", []string{"--minutes", "0"}},
 		{exitUsage, "off", "unknown command", []string{"now"}},
 		{exitError, "off", "no place to keep", nil},
 		{exitError, broken, "remove it", nil},
