@@ -37,9 +37,13 @@ func run(w io.Writer, spec, kernel string) error {
 	for i := range x {
 		x[i] = int32(i)
 	}
-	launch := launchReverse[[]int32, []int32]
-	if kernel == "rise" {
-		launch = launchRise[[]int32, []int32]
+	launch := launchRise[[]int32, []int32]
+	switch kernel {
+	case "rise":
+	case "reverse":
+		launch = launchReverse[[]int32, []int32]
+	default:
+		return fmt.Errorf("there are the kernels rise and reverse, not %q", kernel)
 	}
 	if err := launch(s, backend.Grid1(2, 64), out, x); err != nil {
 		return err

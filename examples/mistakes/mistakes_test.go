@@ -77,6 +77,9 @@ func TestRun(t *testing.T) {
 	if err := run(&out, "cudasim", "reverse"); !errors.Is(err, backend.ErrLaunch) {
 		t.Errorf("reverse on cudasim: %v", err)
 	}
+	if err := run(&out, "cpu", "nope"); err == nil || errors.Is(err, backend.ErrLaunch) {
+		t.Errorf("nope: %v", err)
+	}
 	if out.Len() > 0 {
 		t.Errorf("printed %q", &out)
 	}
