@@ -14,7 +14,8 @@ import (
 	"github.com/tandem-gpu/tandem/backend"
 )
 
-// EnvCheck is the environment variable that switches the checked mode of sessions on, if it is 1.
+// EnvCheck is the environment variable that switches the checked mode of sessions on, if it is 1. 0
+// or nothing leaves it off, and anything else is an error of Open.
 const EnvCheck = "TANDEM_CHECK"
 
 // SetChecked switches the checked mode on or off for the kernels written in Go that are launched or

@@ -760,6 +760,28 @@ func TestTwoVendors(t *testing.T) {
 	}
 }
 
+// A value of a variable that means nothing is an error, which says what may be given.
+func TestEnvironment(t *testing.T) {
+	for _, c := range []struct{ variable, value, want string }{
+		{linalg.EnvCheck, "1", ""},
+		{linalg.EnvCheck, "0", ""},
+		{linalg.EnvCheck, "true", "must be 1, 0 or nothing"},
+		{backend.EnvMatrix, "off", ""},
+		{backend.EnvMatrix, "OFF", "must be off or nothing"},
+	} {
+		t.Run(c.variable+"="+c.value, func(t *testing.T) {
+			t.Setenv(c.variable, c.value)
+			s, err := linalg.Open("cpu")
+			switch {
+			case err == nil && c.want == "":
+				s.Close()
+			case c.want == "" || !errors.Is(err, backend.ErrArgument) || !strings.Contains(err.Error(), c.want):
+				t.Errorf("error is %v", err)
+			}
+		})
+	}
+}
+
 func TestDefault(t *testing.T) {
 	t.Setenv(backend.EnvBackend, "cpu")
 	a := linalg.NewMatrix(2, 2, []float64{1, 2, 3, 4})

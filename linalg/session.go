@@ -13,6 +13,7 @@ import (
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/element"
+	"github.com/tandem-gpu/tandem/internal/host"
 	"github.com/tandem-gpu/tandem/internal/outofcore"
 	"github.com/tandem-gpu/tandem/kernels"
 )
@@ -83,6 +84,10 @@ func Open(spec string) (*Session, error) {
 // NewSession makes a session on an open device, and others that take part in calls on host
 // matrices. It owns them from then on: Close closes them. After an error they stay the caller's.
 func NewSession(device *backend.Device, others ...*backend.Device) (*Session, error) {
+	checked, err := environment()
+	if err != nil {
+		return nil, err
+	}
 	sharer, err := outofcore.NewDevice(device)
 	if err != nil {
 		return nil, err
@@ -95,7 +100,7 @@ func NewSession(device *backend.Device, others ...*backend.Device) (*Session, er
 		device: device, info: device.Info(), sharer: sharer, direct: isProcessor(device) && len(others) == 0,
 		kernels: map[kernelKey]*backend.Kernel{}, plans: map[planKey]plan{},
 	}
-	c.checked.Store(os.Getenv(EnvCheck) == "1")
+	c.checked.Store(checked)
 	for _, d := range others {
 		o, err := NewSession(d)
 		if err != nil {
@@ -115,6 +120,22 @@ func NewSession(device *backend.Device, others ...*backend.Device) (*Session, er
 		}
 	})
 	return s, nil
+}
+
+// environment says whether a session begins in the checked mode, and refuses values that mean
+// nothing.
+func environment() (checked bool, err error) {
+	if _, err := host.UsesMatrix(); err != nil {
+		return false, errArgument(err.Error())
+	}
+	switch value := os.Getenv(EnvCheck); value {
+	case "", "0":
+		return false, nil
+	case "1":
+		return true, nil
+	default:
+		return false, errArgument(fmt.Sprintf("%s is %q, and must be 1, 0 or nothing", EnvCheck, value))
+	}
 }
 
 // Info describes the device.

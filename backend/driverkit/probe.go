@@ -4,13 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"os"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/backend/driverkit/diskcache"
+	"github.com/tandem-gpu/tandem/internal/host"
 )
 
 // What devices say of their arithmetic is not always so. A probe runs a few operations whose
@@ -87,7 +87,7 @@ func (a *Arithmetic) Apply(info *backend.Info) {
 		notes = append([]string{info.Note}, notes...)
 	}
 	info.Float32Unit, info.Float64Unit, info.Int8Unit = "", "", ""
-	if os.Getenv(backend.EnvMatrix) != "off" {
+	if uses, _ := host.UsesMatrix(); uses {
 		info.Float32Unit, info.Float64Unit, info.Int8Unit = a.Float32Unit, a.Float64Unit, a.Int8Unit
 	}
 	for _, u := range [][2]string{
