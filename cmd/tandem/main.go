@@ -78,8 +78,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return exitError
 }
 
-// A helpWriter takes help and the like from cobra, and keeps the error of a write, which cobra drops
-// or takes for one of flags.
+// A helpWriter takes help and the like from cobra, and keeps the error of a write: cobra drops it,
+// or takes it for one of flags.
 type helpWriter struct {
 	w   io.Writer
 	err error
