@@ -86,7 +86,7 @@ Several devices, as in --backend gpus+cpu, share a product.
 
 --mpi shares the product out to the processes that mpirun or srun started, each
 of which reads and writes its own part of the files, on a device of its own. The
-bytes of C are the same.`,
+bytes of C are the same. It does not take float16.`,
 		Example: `  tandem matmul a.npy b.npy -o c.npy
   tandem matmul a.npy b.npy -o c.npy --backend opencl --json
   mpirun -n 4 tandem matmul a.npy b.npy -o c.npy --mpi`,

@@ -29,7 +29,7 @@ func newRun(a *app) *cobra.Command {
 portable dialect of docs/kernels.md. FILE.go is part of a Go package, with kernels
 that a line //tandem:kernel marks; it needs the go command, and its module must
 require Tandem's. FILE.cl needs a device that compiles text, which the cpu
-backend does not.
+backend does not. On cuda and cudasim both are compiled by NVRTC.
 
 --arg gives the kernel's arguments, in their order, one flag for each (messages
 count them from 0):
@@ -105,7 +105,7 @@ FUNCTION is one of those below. A function of your own is one of FILE.go, which
 each of its parameters, of its type, and all have one shape: nothing is broadcast.
 The files' types choose among those that a generic function lists. It is compiled
 each time. FILE.go is part of a Go package whose module requires Tandem's, and
-this needs the go command.`,
+this needs the go command, and on cuda and cudasim NVRTC.`,
 		Example: `  tandem map exp a.npy -o b.npy
   tandem map gelu.go --func gelu a.npy -o b.npy`,
 		Args: func(cmd *cobra.Command, args []string) error {
