@@ -104,7 +104,11 @@ func tuningOf(info *backend.Info) string {
 		return "the program's own"
 	}
 	d := t.Find(info)
-	return fmt.Sprintf("the user's file, of %s by tandem %s", d.Date.Format(time.DateOnly), d.Tandem)
+	text := fmt.Sprintf("the user's file, of %s by tandem %s", d.Date.Format(time.DateOnly), d.Tandem)
+	if n := len(d.Ignored(info)); n > 0 {
+		text += fmt.Sprintf(", but for %d parameters that do not fit", n)
+	}
+	return text
 }
 
 // load is the system's load average, over 1, 5 and 15 minutes.

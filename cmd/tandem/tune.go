@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -109,33 +111,50 @@ func minutesOf(minutes float64) (time.Duration, error) {
 }
 
 func (a *app) tune(ctx context.Context, f *tuneFlags) error {
-	_, file, err := tuning.User()
+	file, err := tuningFile()
 	if err != nil {
-		return fmt.Errorf("%w; remove it, or name another file in %s", err, tuning.Env)
-	}
-	if file == "" {
-		return fmt.Errorf("there is no place to keep what is found: name a file in %s", tuning.Env)
+		return err
 	}
 	p := screen.NewProgress(a.stderr)
 	defer p.Close()
 	f.Backend, f.Progress = a.backend, p.Step
-	stored := false
+	stored, failed := false, false
 	f.Store = func(r *tuning.Record) error {
-		stored = true
-		return tuning.Keep(r)
+		err := tuning.Keep(r)
+		stored, failed = err == nil, err != nil
+		return err
 	}
 	r, err := tune.Run(ctx, f.Options)
 	p.Close()
-	if r == nil || err != nil && !errors.Is(err, context.Canceled) {
+	if r == nil || err != nil && !failed && !errors.Is(err, context.Canceled) {
 		return err
 	}
 	if e := a.printTuning(r, file, stored); e != nil {
 		return e
 	}
+	if failed {
+		return fmt.Errorf("what was found is not stored: %w", err)
+	}
 	if err != nil && stored {
 		return fmt.Errorf("interrupted; what was found until then is in %s", file)
 	}
 	return err
+}
+
+// tuningFile is the file that what is found goes into, or why none of it can.
+func tuningFile() (string, error) {
+	_, file, err := tuning.User()
+	if file == "" {
+		return "", fmt.Errorf("there is no place to keep what is found: name a file in %s", tuning.Env)
+	}
+	advice := ""
+	if info, e := os.Stat(file); err != nil && e == nil && info.Mode().IsRegular() {
+		advice = "remove it, or "
+	}
+	if err = cmp.Or(err, tuning.CanKeep()); err != nil {
+		return "", fmt.Errorf("what is found cannot be kept: %w; %sname another file in %s", err, advice, tuning.Env)
+	}
+	return file, nil
 }
 
 // A tuneRecord is what --json prints.
@@ -218,7 +237,8 @@ type tuningReport struct {
 }
 
 type tunedDevice struct {
-	UsedBy []string `json:"used_by"` // devices of this machine, as --backend takes them
+	UsedBy  []string `json:"used_by"`           // devices of this machine, as --backend takes them
+	Ignored []string `json:"ignored,omitempty"` // parameters that do not fit these
 	tuning.Record
 }
 
@@ -229,7 +249,7 @@ func (a *app) showTuning() error {
 		r.Error = err.Error()
 	} else {
 		for _, d := range t.Devices {
-			r.Devices = append(r.Devices, tunedDevice{usedBy(d.Device), d})
+			r.Devices = append(r.Devices, newTunedDevice(d))
 		}
 	}
 	if a.json {
@@ -239,21 +259,21 @@ func (a *app) showTuning() error {
 	return err
 }
 
-// usedBy lists the devices of this machine with an ID.
-func usedBy(id tuning.DeviceID) []string {
-	names := []string{}
-	for _, d := range backend.Drivers() {
-		infos, err := d.Devices()
+// newTunedDevice looks for the devices of this machine that d is of.
+func newTunedDevice(d tuning.Record) tunedDevice {
+	t := tunedDevice{UsedBy: []string{}, Record: d}
+	for _, driver := range backend.Drivers() {
+		infos, err := driver.Devices()
 		if err != nil {
 			continue
 		}
 		for _, i := range infos {
-			if tuning.DeviceIDOf(&i) == id {
-				names = append(names, screen.Device(i))
+			if tuning.DeviceIDOf(&i) == d.Device {
+				t.UsedBy, t.Ignored = append(t.UsedBy, screen.Device(i)), d.Ignored(&i)
 			}
 		}
 	}
-	return names
+	return t
 }
 
 func (r *tuningReport) String() string {
@@ -274,6 +294,8 @@ func (r *tuningReport) String() string {
 		by := "used by " + strings.Join(d.UsedBy, ", ")
 		if len(d.UsedBy) == 0 {
 			by = "not used: no such device, or another version of its driver"
+		} else if len(d.Ignored) > 0 {
+			by += ", but for " + strings.Join(d.Ignored, ", ") + ": these do not fit"
 		}
 		fmt.Fprintf(&b, "\n%s %s (%s), %s, measured %s by tandem %s; %s\n", d.Device.Driver, d.Device.Name,
 			d.Device.Platform, d.Device.Version,

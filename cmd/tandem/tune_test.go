@@ -51,6 +51,17 @@ func TestTune(t *testing.T) {
 		!strings.Contains(out, "used by opencl:0") || strings.Count(out, "matmul") != 2 {
 		t.Errorf("--show prints\n%s", out)
 	}
+	d := all.Find(&r.Device)
+	d.MatMul[0].Params.BM = 0
+	text, err := json.Marshal(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	useTuningFile(t, write(t, file, text))
+	what := "but for matmul " + d.MatMul[0].Type + " 40: these do not fit"
+	if out := must(t, "tune", "--show"); !strings.Contains(out, what) {
+		t.Errorf("--show does not say %q:\n%s", what, out)
+	}
 	var shown tuningReport
 	if err := json.Unmarshal([]byte(must(t, "tune", "--show", "--json")), &shown); err != nil {
 		t.Fatal(err)
@@ -58,6 +69,30 @@ func TestTune(t *testing.T) {
 	if shown.File != file || len(shown.Devices) != 1 || len(shown.Devices[0].UsedBy) != 1 ||
 		len(shown.Devices[0].Transpose) != 2 {
 		t.Errorf("--show --json prints %+v", shown)
+	}
+}
+
+// What is found is printed where it cannot be stored in the end.
+func TestTuneNotStored(t *testing.T) {
+	need(t, "opencl")
+	at := in(t.TempDir())
+	useTuningFile(t, at("folder/tune.json"))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() {
+		for ctx.Err() == nil {
+			if _, err := os.Stat(at("folder/tune.json.lock")); err == nil { // it was looked whether it can be stored
+				os.Rename(at("folder"), at("gone"))
+				os.WriteFile(at("folder"), nil, 0o666)
+				return
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}()
+	code, out, stderr := tandem("tune", "--backend", "opencl", "--type", "f4", "--sizes", "40", "--trials", "2")
+	if code != exitError || !strings.Contains(stderr, "what was found is not stored: ") ||
+		!strings.Contains(out, "transpose") || strings.Contains(out, "stored in") {
+		t.Errorf("exit code %d\n%s%s", code, out, stderr)
 	}
 }
 
@@ -103,7 +138,9 @@ func TestTuneErrors(t *testing.T) {
 		{exitUsage, "off", "--minutes", []string{"--minutes", "0"}},
 		{exitUsage, "off", "unknown command", []string{"now"}},
 		{exitError, "off", "no place to keep", nil},
-		{exitError, broken, "remove it", nil},
+		{exitError, broken, "remove it, or name another file in TANDEM_TUNE", nil},
+		{exitError, at(""), "is not a file; name another file in TANDEM_TUNE", nil},
+		{exitError, at("broken/tune.json"), "; name another file in TANDEM_TUNE", nil},
 		{exitError, at("new"), "abacus", []string{"--backend", "abacus"}},
 	} {
 		useTuningFile(t, c.file)

@@ -151,8 +151,8 @@ func (c *chooser) newDevice(info *backend.Info) *device {
 func newOffer[P params](user []Tuned[P], rules []rule[P], info *backend.Info, t element.Type) offer[P] {
 	var o offer[P]
 	o.shipped, o.cycles = closest(rules, info, t, "", 0)
-	for _, w := range user {
-		if w.Type == t.String() && w.N > 0 && w.Params.Runs(info, t) {
+	for i := range user {
+		if w := &user[i]; w.Type == t.String() && used(w, info) {
 			o.tuned = append(o.tuned, Tuned[P]{N: w.N, Params: w.Params})
 		}
 	}

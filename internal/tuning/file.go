@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/kernels"
 )
 
@@ -67,6 +68,26 @@ type Tuned[P any] struct {
 	Params  P          `json:"params"`  // the fastest
 	Seconds float64    `json:"seconds"` // that a run of these took, in the median
 	Trials  []Trial[P] `json:"trials"`  // all that was measured, in its order
+}
+
+// used tells whether the device can run the parameters. Others are ignored.
+func used[P params](w *Tuned[P], info *backend.Info) bool {
+	t, err := element.ParseType(w.Type)
+	return err == nil && w.Type == t.String() && w.N > 0 && w.Params.Runs(info, t)
+}
+
+// Ignored names the parameters that the device of info cannot run, by their kernel, type and size.
+func (r *Record) Ignored(info *backend.Info) []string {
+	return append(ignored("matmul", r.MatMul, info), ignored("transpose", r.Transpose, info)...)
+}
+
+func ignored[P params](kernel string, list []Tuned[P], info *backend.Info) (names []string) {
+	for i := range list {
+		if w := &list[i]; !used(w, info) {
+			names = append(names, fmt.Sprintf("%s %s %d", kernel, w.Type, w.N))
+		}
+	}
+	return names
 }
 
 // A Trial is one set of parameters that a search tried.
@@ -177,6 +198,20 @@ func Keep(d *Record) error {
 	}
 	Reload()
 	return nil
+}
+
+// CanKeep says why Keep could not add to the user's tuning file, as far as that can be seen before.
+// It makes the file's folder.
+func CanKeep() error {
+	file := fileName()
+	if _, err := read(file); err != nil {
+		return err
+	}
+	unlock, err := lockFile(file)
+	if err == nil {
+		unlock()
+	}
+	return err
 }
 
 // keeping is held by the goroutine that adds to a file.

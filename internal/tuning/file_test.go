@@ -143,6 +143,12 @@ func TestUserThatDoesNotFit(t *testing.T) {
 		if got := ChooseMatMul(&gpu, element.Float32, 512, 512, 512); got != want {
 			t.Errorf("%s: %+v", name, got)
 		}
+		if got := d.Ignored(&gpu); !slices.Equal(got[:1], []string{"matmul float32 512"}) {
+			t.Errorf("%s: ignored are %q", name, got)
+		}
+	}
+	if got := gpuOwn.Ignored(&gpu); got != nil {
+		t.Errorf("%q are ignored and fit", got)
 	}
 	d := gpuOwn
 	d.MatMul = []Tuned[kernels.MatMulParams]{
