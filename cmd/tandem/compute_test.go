@@ -194,7 +194,7 @@ func TestMatMulSeeds(t *testing.T) {
 // from file to file, and by files of float32.
 func TestMatMulHalf(t *testing.T) {
 	at := in(t.TempDir())
-	const n = 40
+	const n = 100
 	rng := rand.New(rand.NewPCG(16, 16))
 	x, h := linalg.NewMatrix[float32](n, n, nil), linalg.NewMatrix[linalg.Float16](n, n, nil)
 	for i := range h.Data {
@@ -207,7 +207,7 @@ func TestMatMulHalf(t *testing.T) {
 	for _, l := range layouts {
 		half := write(t, at("half.npy"), encode(l, h))
 		for _, args := range [][]string{{"matmul", half, half}, {"matmul", half, single}, {"matmul", single, half}} {
-			for _, memory := range []string{"", "1500"} {
+			for _, memory := range []string{"", "64KiB"} {
 				t.Setenv(npyfiles.EnvHostMemory, memory)
 				if must(t, append(args, "-o", at("c.npy"))...); read(t, at("c.npy")) != want {
 					t.Errorf("%s, %v with memory %q: another product", l.name, args, memory)
@@ -336,9 +336,9 @@ func TestInParts(t *testing.T) {
 	dir := t.TempDir()
 	at := in(dir)
 	rng := rand.New(rand.NewPCG(7, 8))
-	a := write(t, at("a.npy"), encode(layouts[3], values[float64]("random", 90, 70, false, rng)))
-	b := write(t, at("b.npy"), encode(layouts[0], values[float64]("random", 70, 80, false, rng)))
-	v := saveVector[float64](t, at("v.npy"), values[float64]("random", 1, 70, false, rng).Data...)
+	a := write(t, at("a.npy"), encode(layouts[3], values[float64]("random", 90, 2100, false, rng)))
+	b := write(t, at("b.npy"), encode(layouts[0], values[float64]("random", 2100, 80, false, rng)))
+	v := saveVector[float64](t, at("v.npy"), values[float64]("random", 1, 2100, false, rng).Data...)
 	for _, args := range [][]string{
 		{"matmul", a, b},
 		{"matmul", a, b, "--fortran"},
@@ -352,7 +352,7 @@ func TestInParts(t *testing.T) {
 	} {
 		args = append(args, "--json", "-o")
 		must(t, append(args, at("whole.npy"))...)
-		t.Setenv(npyfiles.EnvHostMemory, "1500")
+		t.Setenv(npyfiles.EnvHostMemory, "64KiB")
 		var r record
 		text := must(t, append(args, at("parts.npy"))...)
 		t.Setenv(npyfiles.EnvHostMemory, "")
@@ -366,7 +366,7 @@ func TestInParts(t *testing.T) {
 	}
 	must(t, "matmul", a, b, "-o", at("c.npy"))
 	want := read(t, at("c.npy"))
-	t.Setenv(npyfiles.EnvHostMemory, "1500")
+	t.Setenv(npyfiles.EnvHostMemory, "64KiB")
 	if text := must(t, "matmul", a, b, "-o", b); read(t, b) != want || !strings.Contains(text, "from file to file") {
 		t.Errorf("over its own input it prints\n%s", text)
 	}
@@ -374,8 +374,8 @@ func TestInParts(t *testing.T) {
 	fails(t, dir, exitError, "directory", "transpose", a, "-o", filepath.Join(dir, "nowhere", "d.npy"))
 	write(t, at("short.npy"), []byte(read(t, a))[:5000])
 	fails(t, dir, exitError, "truncated", "transpose", at("short.npy"), "-o", at("d.npy"))
-	t.Setenv(npyfiles.EnvHostMemory, "10")
-	fails(t, dir, exitError, npyfiles.EnvHostMemory, "transpose", a, "-o", at("d.npy"))
+	t.Setenv(npyfiles.EnvHostMemory, "65535")
+	fails(t, dir, exitError, "give 64KiB or more", "transpose", a, "-o", at("d.npy"))
 	t.Setenv(npyfiles.EnvHostMemory, "little")
 	fails(t, dir, exitError, npyfiles.EnvHostMemory, "add", a, a, "-o", at("d.npy"))
 }

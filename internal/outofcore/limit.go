@@ -27,8 +27,20 @@ func HostLimit(asked int64) (int64, error) {
 	if asked > 0 {
 		return asked, nil
 	}
-	return Limit(EnvHostMemory, backend.HostInfo().MaxAlloc)
+	limit, err := Limit(EnvHostMemory, backend.HostInfo().MaxAlloc)
+	if err == nil && limit < leastHostMemory {
+		return 0, &backend.Error{
+			Op: "linalg", Err: backend.ErrArgument,
+			Detail: fmt.Sprintf("%s is %q; give 64KiB or more, and mind the unit", EnvHostMemory,
+				os.Getenv(EnvHostMemory)),
+		}
+	}
+	return limit, err
 }
+
+// leastHostMemory is the least that EnvHostMemory may allow, in bytes. With less, blocks have a few
+// elements and the work hardly ends; it is mostly a number whose unit was forgotten.
+const leastHostMemory = 64 << 10
 
 // Limit is how many bytes of so much memory, 0 where that is not known, a variable allows: bytes
 // ("1000000"), KiB, MiB or GiB ("512MiB"), or a share ("50%"). Where it is not set, that leaves

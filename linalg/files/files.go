@@ -36,7 +36,7 @@ import (
 )
 
 // EnvHostMemory is the environment variable that limits the host's memory in operations of this
-// package: as [linalg.EnvMemory] has it, of the machine's memory.
+// package: as [linalg.EnvMemory] has it, of the machine's memory, and 64KiB at least.
 const EnvHostMemory = outofcore.EnvHostMemory
 
 // HostMemory is how many bytes of the host's memory operations of this package use at most: what
