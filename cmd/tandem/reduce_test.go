@@ -116,7 +116,7 @@ func TestRandom(t *testing.T) {
 	dir := t.TempDir()
 	at := in(dir)
 	fails(t, dir, exitUsage, "rows and columns", "random", "normal", "9", "-o", at("c.npy"))
-	fails(t, dir, exitUsage, "rows and columns", "random", "normal", "9x-7", "-o", at("c.npy"))
+	fails(t, dir, exitUsage, "whole number", "random", "normal", "9x-7", "-o", at("c.npy"))
 	fails(t, dir, exitUsage, "f4 or f8", "random", "uniform", "9x7", "--type", "i4", "-o", at("c.npy"))
 	fails(t, dir, exitUsage, "seed", "random", "uniform", "9x7", "--seed", "-1", "-o", at("c.npy"))
 }
