@@ -198,7 +198,8 @@ INLINE void transposeSquare(vec *r) {
 
 /* columns16 is sixteen rows, whose chains do not wait for each other, for k steps, a multiple of a
  * line. All of a line of a square's rows comes before the next rows: the nearest cache keeps no more
- * than eight lines of rows that are a power of two apart. */
+ * than eight lines of rows that are a power of two apart. Halves of rows are joined as they are
+ * loaded, which takes no shuffle. */
 INLINE void columns16(i64 k, const T *a, i64 lda, const T *x, T *y) {
   vec s[16 / LANES];
   UNROLL for (int g = 0; g < 16 / LANES; g++) s[g] = LOAD(LANES, y + g * LANES);
@@ -208,11 +209,18 @@ INLINE void columns16(i64 k, const T *a, i64 lda, const T *x, T *y) {
       OPAQUE(high);
       UNROLL for (int q = 0; q < LINE; q += LANES) {
         vec r[LANES];
-        UNROLL for (int i = 0; i < LANES; i++) {
-          if (q == 0) __builtin_prefetch(ROW(rows, i, lda) + 512 / sizeof(T), 0, 2);
-          r[i] = LOAD(LANES, ROW(rows, i, lda) + q);
+        if (q == 0) UNROLL for (int i = 0; i < LANES; i++)
+          __builtin_prefetch(ROW(rows, i, lda) + 3 * LINE, 0, 3);
+#if REGISTER == 32
+        UNROLL for (int h = 0; h < LANES; h += PART) {
+          UNROLL for (int i = 0; i < PART; i++)
+            r[h + i] = JOIN(PART, LOAD(PART, ROW(rows, i, lda) + q + h), LOAD(PART, ROW(rows, (i + PART), lda) + q + h));
+          transposeParts(r + h);
         }
+#else
+        UNROLL for (int i = 0; i < LANES; i++) r[i] = LOAD(LANES, ROW(rows, i, lda) + q);
         transposeSquare(r);
+#endif
         UNROLL for (int i = 0; i < LANES; i++) s[g] = FMA(r[i], (vec)(x[p + q + i]), s[g]);
         NOW(s[g]);
       }
