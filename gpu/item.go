@@ -78,7 +78,8 @@ func Local[A any](it Item) *A {
 // so that the race detector finds a missing barrier; the groups run one after the other, and in a
 // program built with -race several of them beside each other, so that it finds races between
 // neighbours. It is for tests and for finding mistakes; the cpu device runs compiled kernels much
-// faster. A panic of a work-item, or one that ends while others wait at a barrier, is an error.
+// faster. A panic of a work-item, or one that ends while others wait at a barrier, is an error. As
+// in any Go, x*y + z may be fused, which no device does; float32(x*y) + z is not.
 func Run(grid backend.Grid, kernel func(Item)) error {
 	return runGroups(grid, 0, grid.Count(), maxGoroutines, kernel)
 }
