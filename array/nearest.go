@@ -22,13 +22,13 @@ const (
 	// SquaredEuclidean is max(fma(-2, q·p, q·q + p·p), 0). That of a vector to itself is 0. Where
 	// q·q + p·p is beyond the type it is +Inf. Its error is that of q·q + p·p: of vectors that are
 	// far from 0 and near each other subtract the mean first.
-	SquaredEuclidean = Metric(sorting.SquaredEuclidean)
+	SquaredEuclidean Metric = Metric(sorting.SquaredEuclidean)
 	// InnerProduct is 0 - q·p, so that the largest product is the nearest.
-	InnerProduct = Metric(sorting.InnerProduct)
+	InnerProduct Metric = Metric(sorting.InnerProduct)
 	// Cosine is 1 - min(max((q·p)·r·s, -1), 1) with r = 1/sqrt(q·q) and s = 1/sqrt(p·p), each step
 	// rounded. r or s is 0 for a vector whose squares come to 0, which is at 1 from all; where they
 	// come to +Inf, so does the distance.
-	Cosine = Metric(sorting.Cosine)
+	Cosine Metric = Metric(sorting.Cosine)
 )
 
 // String is the metric's name.

@@ -51,6 +51,17 @@ var reductions = []*Reduction{
 // Norm of kind 2.
 func Reductions() []*Reduction { return append([]*Reduction(nil), reductions...) }
 
+// ReductionOf is the reduction of this name, as "sum". Where there is none it is nil, which is an
+// error of what takes it.
+func ReductionOf(name string) *Reduction {
+	for _, r := range reductions {
+		if r.Name == name {
+			return r
+		}
+	}
+	return nil
+}
+
 // Over is what a reduction goes over.
 type Over int
 

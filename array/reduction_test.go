@@ -195,7 +195,10 @@ func TestReduceManyOutputs(t *testing.T) {
 	try(t, err)
 	defer s.Close()
 	x := some[int32](rand.New(rand.NewPCG(17, 18)), 3*40000)
-	sum := Reductions()[0]
+	if r := ReductionOf("nothing"); r != nil {
+		t.Errorf("there is %v", r)
+	}
+	sum := ReductionOf("sum")
 	testReduction[int32](t, s, sum, OverRows, linalg.NewMatrix(3, 40000, x))
 	testReduction[int32](t, s, sum, OverColumns, linalg.NewMatrix(40000, 3, x))
 }
@@ -205,7 +208,7 @@ func TestReduceRefuses(t *testing.T) {
 	try(t, err)
 	defer s.Close()
 	a, c := linalg.NewMatrix[float32](3, 4, nil), linalg.NewMatrix[float32](1, 4, nil)
-	sum, argmin := Reductions()[0], Reductions()[4]
+	sum, argmin := ReductionOf("sum"), ReductionOf("argmin")
 	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
 	file := npyOf(t, s, upload(t, s, 3, 4, false, a.Data))
@@ -274,7 +277,7 @@ func TestReduceInLittleMemory(t *testing.T) {
 	}))
 	try(t, err)
 	defer s.Close()
-	sum, x := Reductions()[0], some[float64](rand.New(rand.NewPCG(19, 20)), 2*2000)
+	sum, x := ReductionOf("sum"), some[float64](rand.New(rand.NewPCG(19, 20)), 2*2000)
 	testReduction[float64](t, s, sum, OverRows, linalg.NewMatrix(2, 2000, x))
 	testReduction[float64](t, s, sum, OverColumns, linalg.NewMatrix(2000, 2, x))
 	if n := most.Load(); n > 1<<20 {
@@ -293,7 +296,7 @@ func TestReduceSameFile(t *testing.T) {
 	a, err := os.OpenFile(name, os.O_RDWR, 0)
 	try(t, err)
 	defer a.Close()
-	err = ReduceNPY[float32](t.Context(), s, Reductions()[0], OverAll, a, a, files.Options{})
+	err = ReduceNPY[float32](t.Context(), s, ReductionOf("sum"), OverAll, a, a, files.Options{})
 	if !errors.Is(err, linalg.ErrOverlap) {
 		t.Error(err)
 	}
@@ -322,7 +325,7 @@ func TestReduceFileThatPanics(t *testing.T) {
 						t.Errorf("%s: recovered %v", spec, err)
 					}
 				}()
-				err := ReduceNPY[float32](t.Context(), s, Reductions()[0], OverAll, &memoryFile{}, file,
+				err := ReduceNPY[float32](t.Context(), s, ReductionOf("sum"), OverAll, &memoryFile{}, file,
 					files.Options{})
 				t.Errorf("%s: %v, and no panic", spec, err)
 			}()
@@ -356,7 +359,7 @@ func TestReduceDeviceFails(t *testing.T) {
 	try(t, err)
 	defer cpu.Close()
 	want, got := linalg.NewMatrix[float32](1, 40, nil), linalg.NewMatrix[float32](1, 40, nil)
-	sum := Reductions()[0]
+	sum := ReductionOf("sum")
 	try(t, ReduceContext(t.Context(), cpu, sum, want, m))
 	var calls, bad atomic.Int64
 	device := func(h *backendtest.Hooks) *backend.Device {

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -12,6 +13,7 @@ import (
 	"gonum.org/v1/gonum/blas"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/exact"
 	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/linalg"
 )
@@ -104,6 +106,20 @@ func TestAllGather(t *testing.T) {
 				if err != nil || !slices.Equal(got, whole.Data) {
 					return fmt.Errorf("%d of %d ranks gave %v, not %v: %w", n, size, got, whole.Data, err)
 				}
+			}
+			var sum, total exact.Acc
+			sum.Add(0x1p60 / float64(c.Rank()+1))
+			part, _ := sum.MarshalBinary()
+			all, err := AllGather(ctx, c, part)
+			for one := range slices.Chunk(all, len(part)) {
+				err = cmp.Or(err, sum.UnmarshalBinary(one))
+				total.Merge(&sum)
+			}
+			for rank := range size {
+				total.Add(-0x1p60 / float64(rank+1))
+			}
+			if err != nil || total.Float64() != 0 {
+				return fmt.Errorf("%d ranks: %v is left: %w", size, total.Float64(), err)
 			}
 			return nil
 		})

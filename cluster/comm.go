@@ -450,8 +450,9 @@ func (c *Comm) Same(ctx context.Context, what string, key []byte) error {
 }
 
 // AllGather gives every rank what all have, in the order of the ranks: part, of one length on all.
-// It is for what a program shares that is no matrix, and waits for the other ranks.
-func AllGather[T linalg.Element](ctx context.Context, c *Comm, part []T) ([]T, error) {
+// It is for what a program shares that is no matrix: numbers, or bytes, as an exact.Acc has them by
+// MarshalBinary. It waits for the other ranks.
+func AllGather[T linalg.Element | byte](ctx context.Context, c *Comm, part []T) ([]T, error) {
 	if err := c.Same(ctx, otherCall, fmt.Appendf(nil, "AllGather %T %d", part, len(part))); err != nil {
 		return nil, err
 	}

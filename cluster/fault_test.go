@@ -426,7 +426,7 @@ func TestWrongArguments(t *testing.T) {
 // the matrices is there, the ranks agree on what is not.
 func checkNil(ctx context.Context, s *linalg.Session, a, b *Matrix[float64]) error {
 	var none *linalg.Session
-	sum := array.Reductions()[0]
+	sum := array.ReductionOf("sum")
 	for _, c := range []struct {
 		err    error
 		want   error
