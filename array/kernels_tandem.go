@@ -2375,11 +2375,11 @@ var mulApartKernels = support.Kernels{
 }
 
 var mulApartFloat32Parts32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("mulApart_float32_parts32", nativecode.Code_mulapart.Of("mulApart_float32_parts32", "9c279c28004419a5be8de25f645984ec"), support.Params{}.Matrix("x", "float", 4).Matrix("e", "long", 8).ConstMatrix("y", "float", 4).ConstMatrix("f", "long", 8), mulApartFloat32Parts32Go, mulApartFloat32Parts32Plain, "reduce.go")
+	return kernelsPacked.Source("mulApart_float32_parts32", nativecode.Code_mulapart.Of("mulApart_float32_parts32", "fa4961842853a7f33d7d6498a740027c"), support.Params{}.Matrix("x", "float", 4).Matrix("e", "long", 8).ConstMatrix("y", "float", 4).ConstMatrix("f", "long", 8), mulApartFloat32Parts32Go, mulApartFloat32Parts32Plain, "reduce.go")
 }}
 
 var mulApartFloat64Parts64Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("mulApart_float64_parts64", nativecode.Code_mulapart.Of("mulApart_float64_parts64", "83bbb3d714d64c8eed9e53f1426ce95f"), support.Params{}.Matrix("x", "double", 8).Matrix("e", "long", 8).ConstMatrix("y", "double", 8).ConstMatrix("f", "long", 8), mulApartFloat64Parts64Go, mulApartFloat64Parts64Plain, "reduce.go")
+	return kernelsPacked.Source("mulApart_float64_parts64", nativecode.Code_mulapart.Of("mulApart_float64_parts64", "7d9c8379c51e2f58febd5b6aa0349f7b"), support.Params{}.Matrix("x", "double", 8).Matrix("e", "long", 8).ConstMatrix("y", "double", 8).ConstMatrix("f", "long", 8), mulApartFloat64Parts64Go, mulApartFloat64Parts64Plain, "reduce.go")
 }}
 
 // launchTogether runs [together] over grid. Slices and matrices are in host memory or on the device of s;
@@ -2398,11 +2398,11 @@ var togetherKernels = support.Kernels{
 }
 
 var togetherFloat32Parts32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("together_float32_parts32", nativecode.Code_together.Of("together_float32_parts32", "05d00b3b940e130d9eb94d7031c37d4f"), support.Params{}.Matrix("z", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("e", "long", 8), togetherFloat32Parts32Go, togetherFloat32Parts32Plain, "reduce.go")
+	return kernelsPacked.Source("together_float32_parts32", nativecode.Code_together.Of("together_float32_parts32", "35fc0b2d67175ab59095a7c8d312c819"), support.Params{}.Matrix("z", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("e", "long", 8), togetherFloat32Parts32Go, togetherFloat32Parts32Plain, "reduce.go")
 }}
 
 var togetherFloat64Parts64Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("together_float64_parts64", nativecode.Code_together.Of("together_float64_parts64", "35347adccfb3092dfaaad293fcc72df7"), support.Params{}.Matrix("z", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("e", "long", 8), togetherFloat64Parts64Go, togetherFloat64Parts64Plain, "reduce.go")
+	return kernelsPacked.Source("together_float64_parts64", nativecode.Code_together.Of("together_float64_parts64", "7916d9424e7fbb4c502fa60bad426fa8"), support.Params{}.Matrix("z", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("e", "long", 8), togetherFloat64Parts64Go, togetherFloat64Parts64Plain, "reduce.go")
 }}
 
 // launchBetween makes z [between] of the inputs, element by element, as launch.Map has it.
@@ -2984,7 +2984,7 @@ func mulApartFloat32Parts32Go(grid backend.Grid, lo, hi int, args []backend.Arg)
 				for i2 := b2; i2 < e2; i2++ {
 					for i1 := a1; i1 < e1; i1++ {
 						for i0 := a0; i0 < e0; i0++ {
-							/*line reduce.go:286*/ i_ := i1
+							/*line reduce.go:287*/ i_ := i1
 							j_ := i0
 							p_, m_ := gpu_apart(of_, x_.Data_[(i_*x_.Stride_)+j_])
 							q_, n_ := gpu_apart(of_, y_.Data_[(i_*y_.Stride_)+j_])
@@ -3027,7 +3027,7 @@ func mulApartFloat64Parts64Go(grid backend.Grid, lo, hi int, args []backend.Arg)
 				for i2 := b2; i2 < e2; i2++ {
 					for i1 := a1; i1 < e1; i1++ {
 						for i0 := a0; i0 < e0; i0++ {
-							/*line reduce.go:286*/ i_ := i1
+							/*line reduce.go:287*/ i_ := i1
 							j_ := i0
 							p_, m_ := gpu_apart_(of_, x_.Data_[(i_*x_.Stride_)+j_])
 							q_, n_ := gpu_apart_(of_, y_.Data_[(i_*y_.Stride_)+j_])
@@ -3069,7 +3069,7 @@ func togetherFloat32Parts32Go(grid backend.Grid, lo, hi int, args []backend.Arg)
 				for i2 := b2; i2 < e2; i2++ {
 					for i1 := a1; i1 < e1; i1++ {
 						for i0 := a0; i0 < e0; i0++ {
-							/*line reduce.go:300*/ i_ := i1
+							/*line reduce.go:301*/ i_ := i1
 							j_ := i0
 							p_, n_ := gpu_apart(of_, x_.Data_[(i_*x_.Stride_)+j_])
 							z_.Data_[(i_*z_.Stride_)+j_] = gpu_together(of_, p_, n_+e_.Data_[(i_*e_.Stride_)+j_])
@@ -3109,7 +3109,7 @@ func togetherFloat64Parts64Go(grid backend.Grid, lo, hi int, args []backend.Arg)
 				for i2 := b2; i2 < e2; i2++ {
 					for i1 := a1; i1 < e1; i1++ {
 						for i0 := a0; i0 < e0; i0++ {
-							/*line reduce.go:300*/ i_ := i1
+							/*line reduce.go:301*/ i_ := i1
 							j_ := i0
 							p_, n_ := gpu_apart_(of_, x_.Data_[(i_*x_.Stride_)+j_])
 							z_.Data_[(i_*z_.Stride_)+j_] = gpu_together_(of_, p_, n_+e_.Data_[(i_*e_.Stride_)+j_])
@@ -3124,34 +3124,34 @@ func togetherFloat64Parts64Go(grid backend.Grid, lo, hi int, args []backend.Arg)
 }
 
 func gpu_apart(t_ gpu_parts32, x_ float32) (float32, int64) {
-	/*line reduce.go:321*/ var mantissa_ float32
-	/*line reduce.go:321*/ var n_ int64
+	/*line reduce.go:322*/ var mantissa_ float32
+	/*line reduce.go:322*/ var n_ int64
 	_ = n_
-	/*line reduce.go:322*/ t2_, e_ := gpu_Frexp(x_)
-	/*line reduce.go:322*/ mantissa_ = t2_
+	/*line reduce.go:323*/ t2_, e_ := gpu_Frexp(x_)
+	/*line reduce.go:323*/ mantissa_ = t2_
 	return mantissa_, e_
 //line kernels_tandem.go:3134
 }
 
 func gpu_apart_(t_ gpu_parts64, x_ float64) (float64, int64) {
-	/*line reduce.go:326*/ var mantissa_ float64
-	/*line reduce.go:326*/ var n_ int64
+	/*line reduce.go:327*/ var mantissa_ float64
+	/*line reduce.go:327*/ var n_ int64
 	_ = n_
-	/*line reduce.go:327*/ t2_, e_ := gpu_Frexp_(x_)
-	/*line reduce.go:327*/ mantissa_ = t2_
+	/*line reduce.go:328*/ t2_, e_ := gpu_Frexp_(x_)
+	/*line reduce.go:328*/ mantissa_ = t2_
 	return mantissa_, e_
 //line kernels_tandem.go:3144
 }
 
 func gpu_together(t_ gpu_parts32, mantissa_ float32, n_ int64) float32 {
-	/*line reduce.go:332*/ n_ = max(int64(-200), min(n_, int64(200)))
+	/*line reduce.go:333*/ n_ = max(int64(-200), min(n_, int64(200)))
 	h_ := n_ / int64(2)
 	return float32(float32(mantissa_*math.Float32frombits(uint32((int64(127)+h_))<<(23))) * math.Float32frombits(uint32(((int64(127)+n_)-h_))<<(23)))
 //line kernels_tandem.go:3151
 }
 
 func gpu_together_(t_ gpu_parts64, mantissa_ float64, n_ int64) float64 {
-	/*line reduce.go:338*/ return gpu_Ldexp(mantissa_, max(int64(-4000), min(n_, int64(4000))))
+	/*line reduce.go:339*/ return gpu_Ldexp(mantissa_, max(int64(-4000), min(n_, int64(4000))))
 //line kernels_tandem.go:3156
 }
 

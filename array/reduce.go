@@ -77,7 +77,7 @@ func deviation[T Float](op string, c, a *linalg.Array[T], ddof int, root bool) e
 // has rows and columns: with d = x - Mean, of the row, rounded, the exact sum of d[i,k]*d[j,k] over
 // n - ddof for n columns, rounded once. So the diagonal is Var. Where n is not above ddof it is
 // NaN, as where an infinite d meets 0. c shares no elements with a. The device needs float64. It
-// takes twice the memory of a while it runs, and goes over a once for each row.
+// takes twice the memory of a while it runs, and for each row goes over those from it on.
 func Cov[T Float](c, a *Array[T], ddof int) error {
 	if _, rows, _, err := checkCovariance("Cov", c, a, ddof); err != nil || rows == 0 {
 		return err
@@ -145,10 +145,11 @@ func covariance[T Float](c, a *Array[T], ddof int) error {
 			if err := cmp.Or(Mean(mean, a), Sub[T](d, a, mean)); err != nil {
 				return err
 			}
-			for i := range rows {
-				column := c.Slice(0, rows, i, i+1)
-				err := cmp.Or(Copy(other, d.Slice(i, i+1, 0, cols)),
-					sums.Enqueue(sums.Sum[T]{C: column, X: d, Y: other, Over: over}))
+			for i := range rows { // with those below, since c is symmetric
+				row, x, y := d.Slice(i, i+1, 0, cols), d.Slice(i, rows, 0, cols), other.Slice(i, rows, 0, cols)
+				err := cmp.Or(Copy(y, row),
+					sums.Enqueue(sums.Sum[T]{C: c.Slice(i, rows, i, i+1), X: x, Y: y, Over: over}),
+					c.Slice(i, i+1, i+1, rows).Transpose(c.Slice(i+1, rows, i, i+1)))
 				if err != nil {
 					return err
 				}

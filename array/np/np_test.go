@@ -402,7 +402,8 @@ func TestComplete(t *testing.T) {
 		AllClose Dot Total Trace Value
 		AddRows Fill PutAlong PutRows
 		GemmMixed MatMulMixed
-		Elementary NewPoints Operations Reductions MergeShares ReduceContext ReduceNPY ReduceShare`) {
+		Elementary NewPoints Operations Reductions ReductionOf MergeShares ReduceContext ReduceNPY
+		ReduceShare`) {
 		// numbers; what changes an array in place; of 16 bits; beyond arrays
 		if !left[name] {
 			t.Errorf("%s is no function of array alone", name)
