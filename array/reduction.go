@@ -13,6 +13,7 @@ import (
 
 	"github.com/tandem-gpu/tandem/array/internal/sums"
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/internal/inside"
 	"github.com/tandem-gpu/tandem/internal/parallel"
 	"github.com/tandem-gpu/tandem/linalg"
@@ -289,9 +290,9 @@ func divisor(n, most int) int {
 
 // checkResult says whether D is what a reduction gives of T.
 func checkResult[D, T Element](op *Reduction) error {
-	is, must := fmt.Sprintf("%T", *new(D)), fmt.Sprintf("%T", *new(T))
+	is, must := element.TypeOf[D](), element.TypeOf[T]()
 	if op.Index {
-		must = "int32"
+		must = element.Int32
 	}
 	if is != must {
 		return argument(op.Name, fmt.Sprintf("the result is of %s, and must be of %s", is, must))

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"text/tabwriter"
-	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -106,14 +105,7 @@ func mark(chosen bool) string {
 }
 
 // oneLine is what a driver says without what would break the table.
-func oneLine(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, s)
-}
+func oneLine(s string) string { return screen.Printable(strings.Join(strings.Fields(s), " ")) }
 
 func kind(i backend.Info) string {
 	if i.GPU {

@@ -5,8 +5,8 @@ import (
 	"os"
 )
 
-// UsesMatrix tells whether TANDEM_MATRIX allows matrix instructions. They are left unused where its
-// value is none, too.
+// UsesMatrix tells whether TANDEM_MATRIX allows matrix instructions. A value that means nothing is
+// an error, and does not allow them.
 func UsesMatrix() (bool, error) {
 	const variable = "TANDEM_MATRIX"
 	switch value := os.Getenv(variable); value {

@@ -20,20 +20,14 @@ const (
 // for what EnvHostMemory allows.
 func HostLimit(asked int64) (int64, error) {
 	if asked < 0 {
-		return 0, &backend.Error{
-			Op: "linalg", Err: backend.ErrArgument, Detail: fmt.Sprintf("%d bytes of the host's memory", asked),
-		}
+		return 0, argument("%d bytes of the host's memory", asked)
 	}
 	if asked > 0 {
 		return asked, nil
 	}
 	limit, err := Limit(EnvHostMemory, backend.HostInfo().MaxAlloc)
 	if err == nil && limit < leastHostMemory {
-		return 0, &backend.Error{
-			Op: "linalg", Err: backend.ErrArgument,
-			Detail: fmt.Sprintf("%s is %q; give 64KiB or more, and mind the unit", EnvHostMemory,
-				os.Getenv(EnvHostMemory)),
-		}
+		return 0, argument("%s is %q; give 64KiB or more, and mind the unit", EnvHostMemory, os.Getenv(EnvHostMemory))
 	}
 	return limit, err
 }
@@ -65,11 +59,12 @@ func Limit(variable string, memory int64) (int64, error) {
 	v, err := strconv.ParseFloat(number, 64)
 	share := strings.HasSuffix(text, "%")
 	if err != nil || !(v > 0) || math.IsInf(v, 0) || share && v > 100 {
-		return 0, &backend.Error{
-			Op: "linalg", Err: backend.ErrArgument,
-			Detail: fmt.Sprintf("%s is %q; give bytes, as in 1000000, 512MiB or 8GiB, or a share, as in 50%%",
-				variable, text),
-		}
+		return 0, argument("%s is %q; give bytes, as in 1000000, 512MiB or 8GiB, or a share, as in 50%%", variable,
+			text)
 	}
 	return int64(min(v*scale, math.MaxInt64/2)), nil
+}
+
+func argument(format string, v ...any) error {
+	return &backend.Error{Op: "linalg", Err: backend.ErrArgument, Detail: fmt.Sprintf(format, v...)}
 }

@@ -196,6 +196,22 @@ INLINE void transposeSquare(vec *r) {
 #endif
 }
 
+#define FOUR(r) LOAD(PART, src + (r) * lds)
+#if REGISTER == 16
+#define GATHER(r) FOUR(r)
+#elif REGISTER == 32
+#define GATHER(r) JOIN(PART, FOUR(r), FOUR((r) + PART))
+#else
+#define GATHER(r) JOIN(TWO_PARTS, JOIN(PART, FOUR(r), FOUR((r) + PART)), \
+                       JOIN(PART, FOUR((r) + 2 * PART), FOUR((r) + 3 * PART)))
+#endif
+
+/* gather is PART columns of the rows from src on, transposed. */
+INLINE void gather(vec *r, const char *src, i64 lds) {
+  UNROLL for (int i = 0; i < PART; i++) r[i] = GATHER(i);
+  transposeParts(r);
+}
+
 /* columns16 is sixteen rows, whose chains do not wait for each other, for k steps, a multiple of a
  * line. All of a line of a square's rows comes before the next rows: the nearest cache keeps no more
  * than eight lines of rows that are a power of two apart. Halves of rows are joined as they are
@@ -205,22 +221,11 @@ INLINE void columns16(i64 k, const T *a, i64 lda, const T *x, T *y) {
   UNROLL for (int g = 0; g < 16 / LANES; g++) s[g] = LOAD(LANES, y + g * LANES);
   for (i64 p = 0; p < k; p += LINE) {
     UNROLL for (int g = 0; g < 16 / LANES; g++) {
-      const T *rows = a + g * LANES * lda + p, *high = rows + 4 * lda;
-      OPAQUE(high);
+      const T *rows = a + g * LANES * lda + p;
+      UNROLL for (int i = 0; i < LANES; i++) __builtin_prefetch(rows + i * lda + 3 * LINE, 0, 3);
       UNROLL for (int q = 0; q < LINE; q += LANES) {
         vec r[LANES];
-        if (q == 0) UNROLL for (int i = 0; i < LANES; i++)
-          __builtin_prefetch(ROW(rows, i, lda) + 3 * LINE, 0, 3);
-#if REGISTER == 32
-        UNROLL for (int h = 0; h < LANES; h += PART) {
-          UNROLL for (int i = 0; i < PART; i++)
-            r[h + i] = JOIN(PART, LOAD(PART, ROW(rows, i, lda) + q + h), LOAD(PART, ROW(rows, (i + PART), lda) + q + h));
-          transposeParts(r + h);
-        }
-#else
-        UNROLL for (int i = 0; i < LANES; i++) r[i] = LOAD(LANES, ROW(rows, i, lda) + q);
-        transposeSquare(r);
-#endif
+        UNROLL for (int h = 0; h < LANES; h += PART) gather(r + h, (const char *)(rows + q + h), lda * SIZE);
         UNROLL for (int i = 0; i < LANES; i++) s[g] = FMA(r[i], (vec)(x[p + q + i]), s[g]);
         NOW(s[g]);
       }
@@ -661,22 +666,6 @@ ENTRY rotate(rotate_args *args) {
  * tiles of whole lines, which on x86 it writes past the caches. */
 typedef struct { const char *src; i64 lds; char *dst; i64 ldd, tiles; } transpose_args;
 typedef transpose_args lines_args;
-
-#define FOUR(r) LOAD(PART, src + (r) * lds)
-#if REGISTER == 16
-#define GATHER(r) FOUR(r)
-#elif REGISTER == 32
-#define GATHER(r) JOIN(PART, FOUR(r), FOUR((r) + PART))
-#else
-#define GATHER(r) JOIN(TWO_PARTS, JOIN(PART, FOUR(r), FOUR((r) + PART)), \
-                       JOIN(PART, FOUR((r) + 2 * PART), FOUR((r) + 3 * PART)))
-#endif
-
-/* gather is PART columns of the rows from src on, transposed. */
-INLINE void gather(vec *r, const char *src, i64 lds) {
-  UNROLL for (int i = 0; i < PART; i++) r[i] = GATHER(i);
-  transposeParts(r);
-}
 
 ENTRY transpose(transpose_args *args) {
   transpose_args c = *args;
