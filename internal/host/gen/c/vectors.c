@@ -214,8 +214,9 @@ INLINE void gather(vec *r, const char *src, i64 lds) {
 
 /* columns16 is sixteen rows, whose chains do not wait for each other, for k steps, a multiple of a
  * line. All of a line of a square's rows comes before the next rows: the nearest cache keeps no more
- * than eight lines of rows that are a power of two apart. Halves of rows are joined as they are
- * loaded, which takes no shuffle. */
+ * than eight lines of rows that are a power of two apart. Of float32, halves of rows are joined as
+ * they are loaded, which takes no shuffle; of float64 AMD's processors lose by it, as each half is a
+ * load more. */
 INLINE void columns16(i64 k, const T *a, i64 lda, const T *x, T *y) {
   vec s[16 / LANES];
   UNROLL for (int g = 0; g < 16 / LANES; g++) s[g] = LOAD(LANES, y + g * LANES);
@@ -225,7 +226,12 @@ INLINE void columns16(i64 k, const T *a, i64 lda, const T *x, T *y) {
       UNROLL for (int i = 0; i < LANES; i++) __builtin_prefetch(rows + i * lda + 3 * LINE, 0, 3);
       UNROLL for (int q = 0; q < LINE; q += LANES) {
         vec r[LANES];
+#if SIZE == 4
         UNROLL for (int h = 0; h < LANES; h += PART) gather(r + h, (const char *)(rows + q + h), lda * SIZE);
+#else
+        UNROLL for (int i = 0; i < LANES; i++) r[i] = LOAD(LANES, rows + i * lda + q);
+        transposeSquare(r);
+#endif
         UNROLL for (int i = 0; i < LANES; i++) s[g] = FMA(r[i], (vec)(x[p + q + i]), s[g]);
         NOW(s[g]);
       }
