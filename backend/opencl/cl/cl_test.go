@@ -12,7 +12,9 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 	"unsafe"
 
 	"github.com/tandem-gpu/tandem/backend/backendtest"
@@ -334,6 +336,44 @@ func TestUseHostPtr(t *testing.T) {
 	for i, v := range host {
 		if v != int32(i)+1 {
 			t.Fatalf("host[%d] = %d, want %d", i, v, i+1)
+		}
+	}
+}
+
+// Go memory that a released queue still works in stays where it is, also when the queue is released
+// before the buffer.
+func TestUseHostPtrBeyondQueue(t *testing.T) {
+	f := setUp(t)
+	gate, err := f.CreateUserEvent()
+	f.ok(err)
+	defer gate.Release()
+	from := f.buffer(make([]byte, 1<<16))
+	var collected atomic.Bool
+	func() {
+		host := make([]byte, 1<<16)
+		runtime.AddCleanup(&host[0], func(int) { collected.Store(true) }, 0)
+		m, err := f.CreateBuffer(cl.MemReadWrite|cl.MemUseHostPtr, host)
+		f.ok(err)
+		queue, err := f.CreateCommandQueue(f.device, 0)
+		f.ok(err)
+		f.done(queue.EnqueueCopyBuffer(from, m, 0, 0, len(host), []*cl.Event{gate}))
+		queue.Release()
+		m.Release()
+	}()
+	collect := func() {
+		for range 5 {
+			runtime.GC()
+			time.Sleep(5 * time.Millisecond)
+		}
+	}
+	if collect(); collected.Load() {
+		t.Error("the memory was collected before the copy to it")
+	}
+	f.ok(gate.SetUserEventStatus(0))
+	f.ok(f.queue.Finish())
+	for start := time.Now(); !collected.Load(); collect() {
+		if time.Since(start) > 10*time.Second {
+			t.Fatal("the memory stayed after the copy to it")
 		}
 	}
 }

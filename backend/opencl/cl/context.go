@@ -31,7 +31,7 @@ func CreateContext(devices []*Device) (*Context, error) {
 	if err := created(uintptr(id), status); err != nil {
 		return nil, err
 	}
-	c := &Context{devices: slices.Clone(devices), queues: &queueSet{queues: map[*handle]bool{}}}
+	c := &Context{devices: slices.Clone(devices), queues: &queueSet{queues: map[*handle]chan struct{}{}}}
 	c.h = own(c, uintptr(id), func() { api().ReleaseContext(id) })
 	return c, nil
 }

@@ -190,29 +190,28 @@ func strand(p *pin) {
 	stranded.pins = append(stranded.pins, p)
 }
 
-// A queueSet knows the live queues of a context, and how many of its memory objects lie in pinned
-// Go memory. C goes on using such memory after the release of the object, until the queued commands
-// are done: only then is it unpinned.
+// A queueSet knows the queues of a context whose commands may not be done, and how many of its memory
+// objects lie in pinned Go memory. C goes on using such memory after the release of the object, until
+// the queued commands are done: only then is it unpinned.
 type queueSet struct {
 	mu     sync.Mutex
-	queues map[*handle]bool
+	queues map[*handle]chan struct{} // closed when a queue's last commands are done, if it was waited for
 	pinned int
 }
 
 func (s *queueSet) add(q *handle) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.queues[q] = true
+	s.queues[q] = make(chan struct{})
 }
 
 // releaseQueue gives a queue back to C. Where its commands may use pinned memory, they are waited
 // for first, in the background.
 func (s *queueSet) releaseQueue(q *handle) {
 	s.mu.Lock()
-	delete(s.queues, q)
 	wait := s.pinned > 0
-	if wait {
-		s.pinned++ // this queue's commands count as a user of the memory until they are done
+	if !wait {
+		delete(s.queues, q)
 	}
 	s.mu.Unlock()
 	if !wait {
@@ -222,7 +221,10 @@ func (s *queueSet) releaseQueue(q *handle) {
 	go func() {
 		api().Finish(capi.Queue(q.id))
 		api().ReleaseCommandQueue(capi.Queue(q.id))
-		s.pin(-1)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		close(s.queues[q])
+		delete(s.queues, q)
 	}()
 }
 
@@ -232,15 +234,18 @@ func (s *queueSet) pin(n int) {
 	s.pinned += n
 }
 
-// unpin drops p once the commands that are queued now are done.
+// unpin drops p once the commands that are queued now are done, those of released queues included.
 func (s *queueSet) unpin(p *pin) {
 	s.mu.Lock()
 	var busy hold
-	for q := range s.queues {
-		busy.add(q)
+	var released []chan struct{}
+	for q, done := range s.queues {
+		if !busy.add(q) {
+			released = append(released, done)
+		}
 	}
 	s.mu.Unlock()
-	if len(busy) == 0 {
+	if len(busy) == 0 && len(released) == 0 {
 		p.drop()
 		s.pin(-1)
 		return
@@ -249,6 +254,9 @@ func (s *queueSet) unpin(p *pin) {
 		for _, q := range busy {
 			api().Finish(capi.Queue(q.id))
 			q.drop()
+		}
+		for _, done := range released {
+			<-done
 		}
 		p.drop()
 		s.pin(-1)
