@@ -25,7 +25,8 @@ type Array[T any] = linalg.Array[T]
 // triangular. a becomes L below the diagonals, without its own, and U above. Row q of pivots, of
 // count by n, becomes the row that each row of matrix q changed places with, the first at first,
 // counted from 0. Element q of status, of count by 1, becomes the first column of matrix q whose
-// pivot is 0, or -1: [LUError] reads it.
+// pivot is 0, -1 where none is, or -2 where numbers of U are beyond the type, though the matrix is
+// finite: [LUError] reads it.
 //
 // A singular matrix is factored as well, and so is one with NaN, which comes through to L and U.
 func LU[T Float](a *Array[T], pivots, status *Array[int32]) error {
@@ -65,8 +66,8 @@ func Cholesky[T Float](a *Array[T], status *Array[int32]) error {
 }
 
 // SolveLU makes each right side in b, of n by m, the solution X of A*X = B, by what LU has left in
-// a and pivots. That of a singular matrix has infinities or NaN. A pivot that is no row swaps
-// nothing.
+// a and pivots. That of a singular matrix has infinities or NaN, and so has one with numbers beyond
+// the type. A pivot that is no row swaps nothing.
 func SolveLU[T Float](b, a *Array[T], pivots *Array[int32]) error {
 	x, err := newBatch("SolveLU", a, pivots)
 	if err == nil {
@@ -81,7 +82,7 @@ func SolveLU[T Float](b, a *Array[T], pivots *Array[int32]) error {
 }
 
 // SolveCholesky makes each right side in b, of n by m, the solution X of A*X = B, by what Cholesky
-// has left in a.
+// has left in a. A solution with numbers beyond the type has infinities or NaN.
 func SolveCholesky[T Float](b, a *Array[T]) error {
 	x, err := newBatch[T, T]("SolveCholesky", a, nil)
 	if err == nil {
@@ -95,8 +96,8 @@ func SolveCholesky[T Float](b, a *Array[T]) error {
 	})
 }
 
-// LUError is linalg.ErrSingular, with the first singular matrix and its column, where LU has met
-// one, else nil. It waits for status, which LU has written.
+// LUError is linalg.ErrSingular, with the matrix and its column, or linalg.ErrOverflow, of the first
+// matrix that LU could not factor, else nil. It waits for status, which LU has written.
 func LUError(status *Array[int32]) error {
 	return first(status, linalg.ErrSingular, "pivot %d of matrix %d is 0")
 }
@@ -107,7 +108,7 @@ func CholeskyError(status *Array[int32]) error {
 	return first(status, linalg.ErrNotPositiveDefinite, "row %d of matrix %d")
 }
 
-// first is the error of the first matrix whose status is not -1.
+// first is the error of the first matrix that was not factored.
 func first(status *Array[int32], kind error, detail string) error {
 	if status == nil {
 		return fmt.Errorf("%w: status is nil", linalg.ErrShape)
@@ -116,9 +117,12 @@ func first(status *Array[int32], kind error, detail string) error {
 	if err != nil {
 		return err
 	}
-	for q, step := range m.Data {
-		if step >= 0 {
-			return fmt.Errorf("%w: "+detail, kind, step, q)
+	for q, state := range m.Data {
+		switch {
+		case state >= 0:
+			return fmt.Errorf("%w: "+detail, kind, state, q)
+		case state == beyond:
+			return fmt.Errorf("%w: numbers of U of matrix %d are beyond its type; scale it", linalg.ErrOverflow, q)
 		}
 	}
 	return nil

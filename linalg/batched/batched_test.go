@@ -181,6 +181,38 @@ func (x trial[T]) isGolden(t *testing.T, what string, all, sides []T) {
 	}
 }
 
+// Numbers of U beyond the type are told of, unless the matrix had some itself.
+func TestOverflow(t *testing.T) {
+	eachBackend(t, func(t *testing.T, s *linalg.Session) {
+		t.Run("float32", func(t *testing.T) { testOverflow[float32](t, s, math.MaxFloat32) })
+		t.Run("float64", func(t *testing.T) { testOverflow[float64](t, s, math.MaxFloat64) })
+	})
+}
+
+func testOverflow[T Float](t *testing.T, s *linalg.Session, most T) {
+	inf := T(math.Inf(1))
+	all := []T{
+		1, 2, 3, 4, 5, 6, 7, 8, 10, // has factors
+		1, most, 0, -1, most, 0, 1, 0, 1, // comes to infinity in the second column
+		1, 0, most, -1, 1, most, 1, 1, 1, // in the last
+		1, inf, 0, -1, most, 0, 1, 0, 1, // has it
+		1, most, 0, -1, most, 0, 1, 0, 0, // comes to infinity, and is singular as well
+	}
+	const n = 3
+	want := []int32{done, beyond, beyond, done, beyond}
+	a := guarded(t, s, len(all)/n, n, true, all)
+	pivots, status := garbage[int32](t, s, len(want), n, true), garbage[int32](t, s, len(want), 1, true)
+	must(t, LU(a.Array, pivots.Array, status.Array))
+	status.equal(t, "status", want)
+	for q, state := range want {
+		_, err := linalg.FactorLU(linalg.NewMatrix(n, n, all[q*n*n:][:n*n]))
+		f, err2 := linalg.ErrOverflow, LUError(status.Slice(q, q+1, 0, 1))
+		if errors.Is(err, f) != (state == beyond) || errors.Is(err2, f) != (state == beyond) {
+			t.Errorf("matrix %d: status %d, LUError %v; FactorLU: %v", q, state, err2, err)
+		}
+	}
+}
+
 // told checks the error of a batch with this status.
 func told(t *testing.T, err, kind error, status []int32) {
 	t.Helper()

@@ -29,6 +29,12 @@ func tileOf(it gpu.Item, n, ld, rest int) tile {
 // sidesOf is the tile of right sides behind it.
 func sidesOf(t tile, n int) tile { return tile{at: t.at + n*t.row, row: sides * t.step, step: t.step} }
 
+// What status says of a matrix, but for the step where its factorization failed.
+const (
+	done   = -1
+	beyond = -2 // U has numbers beyond the type, though the matrix has none
+)
+
 // lu factors the matrices of n by n below each other in a.
 //
 //tandem:kernel float32 float64
@@ -38,7 +44,7 @@ func lu[T gpu.Float](it gpu.Item, a gpu.Matrix[T], pivots, status gpu.Matrix[int
 		count := min(it.LocalSize(0), status.Rows-first)
 		gather(it, scratch, t, a, first, count, n)
 		it.Barrier()
-		singular := int32(-1)
+		state, overflow := int32(done), false
 		for j := range n {
 			chains(scratch, l, t.index(j, j), t.index(j, 0), t.index(0, j), t.row, t.step, t.row, n-j, j)
 			p := pivot(scratch, l, t, j, n)
@@ -49,22 +55,38 @@ func lu[T gpu.Float](it gpu.Item, a gpu.Matrix[T], pivots, status gpu.Matrix[int
 			u := scratch[t.index(j, j)+l]
 			if u == 0 {
 				u = 1 // a column whose pivot is 0 stays as it is
-				if singular < 0 {
-					singular = int32(j)
+				if state == done {
+					state = int32(j)
 				}
 			}
+			overflow = overflow || u-u != 0 // what is not finite in a row of U comes to a pivot below
 			for i := j + 1; i < n; i++ {
 				scratch[t.index(i, j)+l] /= u
 			}
 			chains(scratch, l, t.index(j, j+1), t.index(0, j+1), t.index(j, 0), t.step, t.row, t.step, n-j-1, j)
 		}
 		if l < count {
-			status.Set(first+l, 0, singular)
+			if overflow && isFinite(a, (first+l)*n, n) {
+				state = beyond
+			}
+			status.Set(first+l, 0, state)
 		}
 		it.Barrier()
 		scatter(it, a, scratch, t, first, count, n)
 		it.Barrier()
 	}
+}
+
+// isFinite tells whether the n rows of a from first on are.
+func isFinite[T gpu.Float](a gpu.Matrix[T], first, n int) bool {
+	for i := range n {
+		for j := range n {
+			if v := a.At(first+i, j); v-v != 0 {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // lines is how often, and how many elements of a matrix, work-items move side by side: its rows,
@@ -180,12 +202,12 @@ func cholesky[T gpu.Float](it gpu.Item, a gpu.Matrix[T], status gpu.Matrix[int32
 		count := min(it.LocalSize(0), status.Rows-first)
 		gather(it, scratch, t, a, first, count, n)
 		it.Barrier()
-		bad := int32(-1)
+		state := int32(done)
 		for j := range n {
 			chains(scratch, l, t.index(j, j), t.index(j, 0), t.index(j, 0), t.row, t.step, t.step, n-j, j)
 			v := scratch[t.index(j, j)+l]
-			if !(v > 0) && bad < 0 {
-				bad = int32(j)
+			if !(v > 0) && state == done {
+				state = int32(j)
 			}
 			d := T(math.Sqrt(float64(v))) // rounded once, of a float32 too
 			scratch[t.index(j, j)+l] = d
@@ -199,7 +221,7 @@ func cholesky[T gpu.Float](it gpu.Item, a gpu.Matrix[T], status gpu.Matrix[int32
 			}
 		}
 		if l < count {
-			status.Set(first+l, 0, bad)
+			status.Set(first+l, 0, state)
 		}
 		it.Barrier()
 		scatter(it, a, scratch, t, first, count, n)

@@ -32,11 +32,11 @@ var luKernels = support.Kernels{
 }
 
 var luFloat32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("lu_float32", nativecode.Code_lu.Of("lu_float32", "3ef562fc8c1144a50d3d88a240e4cd81"), support.Params{}.Matrix("a", "float", 4).Matrix("pivots", "int", 4).Matrix("status", "int", 4).Slice("scratch", "float", 4).Scalar("n", "long", 8).Scalar("ld", "long", 8), luFloat32Go, luFloat32Plain, "kernels.go")
+	return kernelsPacked.Source("lu_float32", nativecode.Code_lu.Of("lu_float32", "4bd94ebd4abd09cda46f54eddb72d967"), support.Params{}.Matrix("a", "float", 4).Matrix("pivots", "int", 4).Matrix("status", "int", 4).Slice("scratch", "float", 4).Scalar("n", "long", 8).Scalar("ld", "long", 8), luFloat32Go, luFloat32Plain, "kernels.go")
 }}
 
 var luFloat64Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("lu_float64", nativecode.Code_lu.Of("lu_float64", "d3fd4b9ccdc1fc9516d0addacc173c73"), support.Params{}.Matrix("a", "double", 8).Matrix("pivots", "int", 4).Matrix("status", "int", 4).Slice("scratch", "double", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), luFloat64Go, luFloat64Plain, "kernels.go")
+	return kernelsPacked.Source("lu_float64", nativecode.Code_lu.Of("lu_float64", "af876ac5e84b015365f3bf55fed0e2ce"), support.Params{}.Matrix("a", "double", 8).Matrix("pivots", "int", 4).Matrix("status", "int", 4).Slice("scratch", "double", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), luFloat64Go, luFloat64Plain, "kernels.go")
 }}
 
 // launchCholesky runs [cholesky] over grid. Slices and matrices are in host memory or on the device of s;
@@ -57,11 +57,11 @@ var choleskyKernels = support.Kernels{
 }
 
 var choleskyFloat32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("cholesky_float32", nativecode.Code_cholesky.Of("cholesky_float32", "6cc39bbda45e6d72bf915905185726b3"), support.Params{}.Matrix("a", "float", 4).Matrix("status", "int", 4).Slice("scratch", "float", 4).Scalar("n", "long", 8).Scalar("ld", "long", 8), choleskyFloat32Go, choleskyFloat32Plain, "kernels.go")
+	return kernelsPacked.Source("cholesky_float32", nativecode.Code_cholesky.Of("cholesky_float32", "4ffe81b550913b2c482dc62ed886c1d4"), support.Params{}.Matrix("a", "float", 4).Matrix("status", "int", 4).Slice("scratch", "float", 4).Scalar("n", "long", 8).Scalar("ld", "long", 8), choleskyFloat32Go, choleskyFloat32Plain, "kernels.go")
 }}
 
 var choleskyFloat64Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("cholesky_float64", nativecode.Code_cholesky.Of("cholesky_float64", "a4bcd863d0af7128b7f2a847e29dfaf8"), support.Params{}.Matrix("a", "double", 8).Matrix("status", "int", 4).Slice("scratch", "double", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), choleskyFloat64Go, choleskyFloat64Plain, "kernels.go")
+	return kernelsPacked.Source("cholesky_float64", nativecode.Code_cholesky.Of("cholesky_float64", "eae0fd1e8f3ab565008eb674a90403d8"), support.Params{}.Matrix("a", "double", 8).Matrix("status", "int", 4).Slice("scratch", "double", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), choleskyFloat64Go, choleskyFloat64Plain, "kernels.go")
 }}
 
 // launchSolveLU runs [solveLU] over grid. Slices and matrices are in host memory or on the device of s;
@@ -83,11 +83,11 @@ var solveLUKernels = support.Kernels{
 }
 
 var solveLUFloat32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("solveLU_float32", nativecode.Code_solvelu.Of("solveLU_float32", "ff9b271fbad6ecf83f936920d0763984"), support.Params{}.Matrix("b", "float", 4).ConstMatrix("a", "float", 4).ConstMatrix("pivots", "int", 4).Slice("scratch", "float", 4).Scalar("n", "long", 8).Scalar("ld", "long", 8), solveLUFloat32Go, solveLUFloat32Plain, "kernels.go")
+	return kernelsPacked.Source("solveLU_float32", nativecode.Code_solvelu.Of("solveLU_float32", "0a09f857ba40a8f3b3f1eeca727855f3"), support.Params{}.Matrix("b", "float", 4).ConstMatrix("a", "float", 4).ConstMatrix("pivots", "int", 4).Slice("scratch", "float", 4).Scalar("n", "long", 8).Scalar("ld", "long", 8), solveLUFloat32Go, solveLUFloat32Plain, "kernels.go")
 }}
 
 var solveLUFloat64Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("solveLU_float64", nativecode.Code_solvelu.Of("solveLU_float64", "f89aea4f545225348c661a9a5a34bd6b"), support.Params{}.Matrix("b", "double", 8).ConstMatrix("a", "double", 8).ConstMatrix("pivots", "int", 4).Slice("scratch", "double", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), solveLUFloat64Go, solveLUFloat64Plain, "kernels.go")
+	return kernelsPacked.Source("solveLU_float64", nativecode.Code_solvelu.Of("solveLU_float64", "e70064e067a5ec925b6d56df4c349bca"), support.Params{}.Matrix("b", "double", 8).ConstMatrix("a", "double", 8).ConstMatrix("pivots", "int", 4).Slice("scratch", "double", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), solveLUFloat64Go, solveLUFloat64Plain, "kernels.go")
 }}
 
 // launchSolveCholesky runs [solveCholesky] over grid. Slices and matrices are in host memory or on the device of s;
@@ -109,11 +109,11 @@ var solveCholeskyKernels = support.Kernels{
 }
 
 var solveCholeskyFloat32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("solveCholesky_float32", nativecode.Code_solvecholesky.Of("solveCholesky_float32", "b5ce297e41b62b2998b7a750e1c69be2"), support.Params{}.Matrix("b", "float", 4).ConstMatrix("a", "float", 4).Slice("scratch", "float", 4).Scalar("all", "long", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), solveCholeskyFloat32Go, solveCholeskyFloat32Plain, "kernels.go")
+	return kernelsPacked.Source("solveCholesky_float32", nativecode.Code_solvecholesky.Of("solveCholesky_float32", "a730fb1a36168020d160e60fc7ec4d35"), support.Params{}.Matrix("b", "float", 4).ConstMatrix("a", "float", 4).Slice("scratch", "float", 4).Scalar("all", "long", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), solveCholeskyFloat32Go, solveCholeskyFloat32Plain, "kernels.go")
 }}
 
 var solveCholeskyFloat64Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("solveCholesky_float64", nativecode.Code_solvecholesky.Of("solveCholesky_float64", "4a908a7d9a7598db89ed7c7fac1f8b28"), support.Params{}.Matrix("b", "double", 8).ConstMatrix("a", "double", 8).Slice("scratch", "double", 8).Scalar("all", "long", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), solveCholeskyFloat64Go, solveCholeskyFloat64Plain, "kernels.go")
+	return kernelsPacked.Source("solveCholesky_float64", nativecode.Code_solvecholesky.Of("solveCholesky_float64", "a95b5a37f568fbb83f10d4a57ff8994e"), support.Params{}.Matrix("b", "double", 8).ConstMatrix("a", "double", 8).Slice("scratch", "double", 8).Scalar("all", "long", 8).Scalar("n", "long", 8).Scalar("ld", "long", 8), solveCholeskyFloat64Go, solveCholeskyFloat64Plain, "kernels.go")
 }}
 
 //go:embed kernels_tandem.zip
@@ -132,7 +132,9 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "kernels.go", Head: "func (t tile) index(i, j int) int { return t.at + i*t.row + j*t.step }", Hash: "d9847c4f8e13c7d1c45c3984046a7807c84191ab970aaaa7214099a48bdca94f"},
 	{File: "kernels.go", Head: "func tileOf(it gpu.Item, n, ld, rest int) tile {", Hash: "9aeb98c8048ee60d03fb5aa2a6f2c4752d16901512184667a25a309007f2de26"},
 	{File: "kernels.go", Head: "func sidesOf(t tile, n int) tile { return tile{at: t.at + n*t.row, row: sides * t.step, step: t.step} }", Hash: "37554210d06271366e392c589e56a83078027af49408bc7c8a8f9ac565be6f51"},
-	{File: "kernels.go", Head: "func lu[T gpu.Float](it gpu.Item, a gpu.Matrix[T], pivots, status gpu.Matrix[int32], scratch []T, n, ld int) {", Hash: "f3ca5a7013fa9090b1453eec46309bce90e3f5d517b4f22fc84c6d78ccee3a04"},
+	{File: "kernels.go", Head: "const (", Hash: "74d7d1f1a923f260fa98712965bc16d7c8a674273664890c0926c61f1cd33219"},
+	{File: "kernels.go", Head: "func lu[T gpu.Float](it gpu.Item, a gpu.Matrix[T], pivots, status gpu.Matrix[int32], scratch []T, n, ld int) {", Hash: "93c53571a2cd7207f7741df621a45933e4205b868a665cb29377c3fea71c5135"},
+	{File: "kernels.go", Head: "func isFinite[T gpu.Float](a gpu.Matrix[T], first, n int) bool {", Hash: "e0cd724da45286b0385f9f91c844991e76cf32fddb8f279a0f36b76e8cfbd0c2"},
 	{File: "kernels.go", Head: "func lines(t tile, n, stride int) (rows, cols int) {", Hash: "0b8739048657612f88af2c939abc8e6f9beb0569e699c7bb94380086587ff612"},
 	{File: "kernels.go", Head: "func gather[T gpu.Float](it gpu.Item, scratch []T, t tile, a gpu.Matrix[T], first, count, n int) {", Hash: "00e59347fde23d2e319e0af6350bd1d8b710354ec8b06f325478c42846f1dd54"},
 	{File: "kernels.go", Head: "func scatter[T gpu.Float](it gpu.Item, a gpu.Matrix[T], scratch []T, t tile, first, count, n int) {", Hash: "be5d4c75e07072e839ae4fcb4f2833f9f38f20b04f22857cc26d98218d43d488"},
@@ -140,7 +142,7 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "kernels.go", Head: "func pivot[T gpu.Float](scratch []T, l int, t tile, j, n int) int32 {", Hash: "fd40806a277beba3e1fd4b9c9b643c9eb20f4de2bba1f04b4b1ddabfc6181c2c"},
 	{File: "kernels.go", Head: "func magnitude[T gpu.Float](v T) T {", Hash: "b072c371faef40c1aa1373fb8bec3d2ae0b08d44dfd1e761649e1d84e40111c9"},
 	{File: "kernels.go", Head: "func swap[T gpu.Float](scratch []T, l int, t tile, p int32, i, n int) {", Hash: "b82004dc5c5471f511e150fa8ff2d25daae844243ddaff63c3f8c8dcaf228984"},
-	{File: "kernels.go", Head: "func cholesky[T gpu.Float](it gpu.Item, a gpu.Matrix[T], status gpu.Matrix[int32], scratch []T, n, ld int) {", Hash: "54c27227ed918cbc6108dd5600c226a2556544cd1e6578ce84887bab1affcc86"},
+	{File: "kernels.go", Head: "func cholesky[T gpu.Float](it gpu.Item, a gpu.Matrix[T], status gpu.Matrix[int32], scratch []T, n, ld int) {", Hash: "7423fb120e1e2b57d4fc28d626571d71fc71aedade3d5eabbb142ee8cc5f51f9"},
 	{File: "kernels.go", Head: "const sides = 4", Hash: "71f6939ef87a8f1a214069e2b839c6f53c21719b244ab227cb319d8d7f47152a"},
 	{File: "kernels.go", Head: "func solveLU[T gpu.Float](it gpu.Item, b, a gpu.Matrix[T], pivots gpu.Matrix[int32], scratch []T, n, ld int) {", Hash: "81708cd596ac7e81073a885531d34edf829fcb84852f8958f60719a2a3fa7367"},
 	{File: "kernels.go", Head: "func solveCholesky[T gpu.Float](it gpu.Item, b, a gpu.Matrix[T], scratch []T, all, n, ld int) {", Hash: "7543eff786997f0d0df595f222f8b13889eac720faf82d945f66b5295d685eb9"},
@@ -193,7 +195,7 @@ func luFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	n := n0 * n1 * n2
-	t3_all, t4_all, t11_all := make([]gpu_tile, n), make([]gpu_tile, n), make([]gpu_tile, n)
+	t3_all, t4_all, t13_all := make([]gpu_tile, n), make([]gpu_tile, n), make([]gpu_tile, n)
 	scratch2_all, scratch3_all := make([][]float32, n), make([][]float32, n)
 	a2_all, a3_all := make([]gpu_Matrix, n), make([]gpu_Matrix, n)
 	for i := lo; i < hi; i++ {
@@ -204,34 +206,34 @@ func luFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		/*line kernels.go:24*/ ld2_ := ld_
 		/*line kernels.go:24*/ rest_ := int64(0)
 		for w := range n {
-			/*line kernels.go:36*/ var t_ gpu_tile
+			/*line kernels.go:42*/ var t_ gpu_tile
 			/*line kernels.go:25*/ w_ := n0
 			t2_ := gpu_tile{at_: (g0 * ((n2_ * ld2_) + rest_)) * w_, row_: ld2_ * w_, step_: w_}
 			/*line kernels.go:26*/ t_ = t2_
-			/*line kernels.go:36*/ t3_all[w] = t_
-//line kernels.go:36
+			/*line kernels.go:42*/ t3_all[w] = t_
+//line kernels.go:42
 		}
 		first_ := g0 * n0
-		/*line kernels.go:37*/ for first_ < status_.Rows_ {
+		/*line kernels.go:43*/ for first_ < status_.Rows_ {
 			count_ := min(n0, status_.Rows_-first_)
 			for w := range n {
-				/*line kernels.go:80*/ scratch2_all[w] = scratch_
-				/*line kernels.go:80*/ t4_all[w] = t3_all[w]
-				/*line kernels.go:80*/ a2_all[w] = a_
+				/*line kernels.go:102*/ scratch2_all[w] = scratch_
+				/*line kernels.go:102*/ t4_all[w] = t3_all[w]
+				/*line kernels.go:102*/ a2_all[w] = a_
 			}
-			/*line kernels.go:80*/ first2_ := first_
-			/*line kernels.go:80*/ count2_ := count_
-			/*line kernels.go:80*/ n3_ := n_
+			/*line kernels.go:102*/ first2_ := first_
+			/*line kernels.go:102*/ count2_ := count_
+			/*line kernels.go:102*/ n3_ := n_
 			for w := range n {
 				l0 := w % n0
-				/*line kernels.go:81*/ rows_, cols_ := gpu_lines(t4_all[w], n3_, a2_all[w].Stride_)
+				/*line kernels.go:103*/ rows_, cols_ := gpu_lines(t4_all[w], n3_, a2_all[w].Stride_)
 				for t7_, q_ := count2_, int64(0); q_ < t7_; q_ = q_ + int64(1) {
 					for t8_, i_ := rows_, int64(0); i_ < t8_; i_ = i_ + int64(1) {
 						from_ := (((first2_ + q_) * n3_) + i_) * a2_all[w].Stride_
-						/*line kernels.go:84*/ to_ := gpu_index(t4_all[w], i_, int64(0)) + q_
+						/*line kernels.go:106*/ to_ := gpu_index(t4_all[w], i_, int64(0)) + q_
 						for j0_ := int64(0); j0_ < cols_; j0_ = j0_ + n0 {
 							j_ := j0_ + l0
-							/*line kernels.go:86*/ if j_ < cols_ {
+							/*line kernels.go:108*/ if j_ < cols_ {
 								scratch2_all[w][to_+(j_*t4_all[w].step_)] = a2_all[w].Data_[from_+j_]
 							}
 						}
@@ -241,11 +243,12 @@ func luFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for w := range n {
 				l0 := w % n0
 				l_ := l0
-				/*line kernels.go:41*/ singular_ := int32(-1)
+				/*line kernels.go:47*/ state_ := int32(-1)
+				/*line kernels.go:47*/ overflow_ := false
 				for t9_, j2_ := n_, int64(0); j2_ < t9_; j2_ = j2_ + int64(1) {
 					gpu_chains(scratch_, l_, gpu_index(t3_all[w], j2_, j2_), gpu_index(t3_all[w], j2_, int64(0)), gpu_index(t3_all[w], int64(0), j2_), t3_all[w].row_, t3_all[w].step_, t3_all[w].row_, n_-j2_, j2_)
 					t10_ := gpu_pivot(scratch_, l_, t3_all[w], j2_, n_)
-					/*line kernels.go:44*/ p_ := t10_
+					/*line kernels.go:50*/ p_ := t10_
 					if l_ < count_ {
 						pivots_.Data_[((first_+l_)*pivots_.Stride_)+j2_] = p_
 					}
@@ -253,46 +256,55 @@ func luFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 					u_ := scratch_[gpu_index(t3_all[w], j2_, j2_)+l_]
 					if u_ == float32(0) {
 						u_ = float32(1)
-						if singular_ < int32(0) {
-							singular_ = int32(j2_)
+						if state_ == int32(-1) {
+							state_ = int32(j2_)
 						}
 					}
+					overflow_ = overflow_ || ((u_ - u_) != float32(0))
 					for i2_ := j2_ + int64(1); i2_ < n_; i2_ = i2_ + int64(1) {
 						scratch_[gpu_index(t3_all[w], i2_, j2_)+l_] = scratch_[gpu_index(t3_all[w], i2_, j2_)+l_] / u_
 					}
 					gpu_chains(scratch_, l_, gpu_index(t3_all[w], j2_, j2_+int64(1)), gpu_index(t3_all[w], int64(0), j2_+int64(1)), gpu_index(t3_all[w], j2_, int64(0)), t3_all[w].step_, t3_all[w].row_, t3_all[w].step_, (n_-j2_)-int64(1), j2_)
 				}
 				if l_ < count_ {
-					status_.Data_[((first_+l_)*status_.Stride_)+int64(0)] = singular_
+					t12_ := overflow_
+					/*line kernels.go:69*/ if t12_ {
+						/*line kernels.go:69*/ t11_ := gpu_isFinite(a_, (first_+l_)*n_, n_)
+						/*line kernels.go:69*/ t12_ = t11_
+					}
+					/*line kernels.go:69*/ if t12_ {
+						state_ = int32(-2)
+					}
+					status_.Data_[((first_+l_)*status_.Stride_)+int64(0)] = state_
 				}
 			}
 			for w := range n {
-				/*line kernels.go:95*/ a3_all[w] = a_
-				/*line kernels.go:95*/ scratch3_all[w] = scratch_
-				/*line kernels.go:95*/ t11_all[w] = t3_all[w]
+				/*line kernels.go:117*/ a3_all[w] = a_
+				/*line kernels.go:117*/ scratch3_all[w] = scratch_
+				/*line kernels.go:117*/ t13_all[w] = t3_all[w]
 			}
-			/*line kernels.go:95*/ first3_ := first_
-			/*line kernels.go:95*/ count3_ := count_
-			/*line kernels.go:95*/ n4_ := n_
+			/*line kernels.go:117*/ first3_ := first_
+			/*line kernels.go:117*/ count3_ := count_
+			/*line kernels.go:117*/ n4_ := n_
 			for w := range n {
 				l0 := w % n0
-				/*line kernels.go:96*/ rows2_, cols2_ := gpu_lines(t11_all[w], n4_, a3_all[w].Stride_)
-				for t14_, q2_ := count3_, int64(0); q2_ < t14_; q2_ = q2_ + int64(1) {
-					for t15_, i3_ := rows2_, int64(0); i3_ < t15_; i3_ = i3_ + int64(1) {
+				/*line kernels.go:118*/ rows2_, cols2_ := gpu_lines(t13_all[w], n4_, a3_all[w].Stride_)
+				for t16_, q2_ := count3_, int64(0); q2_ < t16_; q2_ = q2_ + int64(1) {
+					for t17_, i3_ := rows2_, int64(0); i3_ < t17_; i3_ = i3_ + int64(1) {
 						to2_ := (((first3_ + q2_) * n4_) + i3_) * a3_all[w].Stride_
-						/*line kernels.go:99*/ from2_ := gpu_index(t11_all[w], i3_, int64(0)) + q2_
+						/*line kernels.go:121*/ from2_ := gpu_index(t13_all[w], i3_, int64(0)) + q2_
 						for j02_ := int64(0); j02_ < cols2_; j02_ = j02_ + n0 {
 							j3_ := j02_ + l0
-							/*line kernels.go:101*/ if j3_ < cols2_ {
-								a3_all[w].Data_[to2_+j3_] = scratch3_all[w][from2_+(j3_*t11_all[w].step_)]
+							/*line kernels.go:123*/ if j3_ < cols2_ {
+								a3_all[w].Data_[to2_+j3_] = scratch3_all[w][from2_+(j3_*t13_all[w].step_)]
 							}
 						}
 					}
 				}
 			}
-			/*line kernels.go:37*/ first_ = first_ + s0
+			/*line kernels.go:43*/ first_ = first_ + s0
 		}
-//line kernels_tandem.go:296
+//line kernels_tandem.go:308
 	}
 	return nil
 }
@@ -313,7 +325,7 @@ func luFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 	n0, n1, n2 := int64(grid.Local[0]), int64(grid.Local[1]), int64(grid.Local[2])
 	s0 := int64(grid.Groups[0]) * n0
 	n := n0 * n1 * n2
-	t3_all, t4_all, t11_all := make([]gpu_tile, n), make([]gpu_tile, n), make([]gpu_tile, n)
+	t3_all, t4_all, t13_all := make([]gpu_tile, n), make([]gpu_tile, n), make([]gpu_tile, n)
 	scratch2_all, scratch3_all := make([][]float64, n), make([][]float64, n)
 	a2_all, a3_all := make([]gpu_Matrix__, n), make([]gpu_Matrix__, n)
 	for i := lo; i < hi; i++ {
@@ -324,34 +336,34 @@ func luFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		/*line kernels.go:24*/ ld2_ := ld_
 		/*line kernels.go:24*/ rest_ := int64(0)
 		for w := range n {
-			/*line kernels.go:36*/ var t_ gpu_tile
+			/*line kernels.go:42*/ var t_ gpu_tile
 			/*line kernels.go:25*/ w_ := n0
 			t2_ := gpu_tile{at_: (g0 * ((n2_ * ld2_) + rest_)) * w_, row_: ld2_ * w_, step_: w_}
 			/*line kernels.go:26*/ t_ = t2_
-			/*line kernels.go:36*/ t3_all[w] = t_
-//line kernels.go:36
+			/*line kernels.go:42*/ t3_all[w] = t_
+//line kernels.go:42
 		}
 		first_ := g0 * n0
-		/*line kernels.go:37*/ for first_ < status_.Rows_ {
+		/*line kernels.go:43*/ for first_ < status_.Rows_ {
 			count_ := min(n0, status_.Rows_-first_)
 			for w := range n {
-				/*line kernels.go:80*/ scratch2_all[w] = scratch_
-				/*line kernels.go:80*/ t4_all[w] = t3_all[w]
-				/*line kernels.go:80*/ a2_all[w] = a_
+				/*line kernels.go:102*/ scratch2_all[w] = scratch_
+				/*line kernels.go:102*/ t4_all[w] = t3_all[w]
+				/*line kernels.go:102*/ a2_all[w] = a_
 			}
-			/*line kernels.go:80*/ first2_ := first_
-			/*line kernels.go:80*/ count2_ := count_
-			/*line kernels.go:80*/ n3_ := n_
+			/*line kernels.go:102*/ first2_ := first_
+			/*line kernels.go:102*/ count2_ := count_
+			/*line kernels.go:102*/ n3_ := n_
 			for w := range n {
 				l0 := w % n0
-				/*line kernels.go:81*/ rows_, cols_ := gpu_lines(t4_all[w], n3_, a2_all[w].Stride_)
+				/*line kernels.go:103*/ rows_, cols_ := gpu_lines(t4_all[w], n3_, a2_all[w].Stride_)
 				for t7_, q_ := count2_, int64(0); q_ < t7_; q_ = q_ + int64(1) {
 					for t8_, i_ := rows_, int64(0); i_ < t8_; i_ = i_ + int64(1) {
 						from_ := (((first2_ + q_) * n3_) + i_) * a2_all[w].Stride_
-						/*line kernels.go:84*/ to_ := gpu_index(t4_all[w], i_, int64(0)) + q_
+						/*line kernels.go:106*/ to_ := gpu_index(t4_all[w], i_, int64(0)) + q_
 						for j0_ := int64(0); j0_ < cols_; j0_ = j0_ + n0 {
 							j_ := j0_ + l0
-							/*line kernels.go:86*/ if j_ < cols_ {
+							/*line kernels.go:108*/ if j_ < cols_ {
 								scratch2_all[w][to_+(j_*t4_all[w].step_)] = a2_all[w].Data_[from_+j_]
 							}
 						}
@@ -361,11 +373,12 @@ func luFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for w := range n {
 				l0 := w % n0
 				l_ := l0
-				/*line kernels.go:41*/ singular_ := int32(-1)
+				/*line kernels.go:47*/ state_ := int32(-1)
+				/*line kernels.go:47*/ overflow_ := false
 				for t9_, j2_ := n_, int64(0); j2_ < t9_; j2_ = j2_ + int64(1) {
 					gpu_chains_(scratch_, l_, gpu_index(t3_all[w], j2_, j2_), gpu_index(t3_all[w], j2_, int64(0)), gpu_index(t3_all[w], int64(0), j2_), t3_all[w].row_, t3_all[w].step_, t3_all[w].row_, n_-j2_, j2_)
 					t10_ := gpu_pivot_(scratch_, l_, t3_all[w], j2_, n_)
-					/*line kernels.go:44*/ p_ := t10_
+					/*line kernels.go:50*/ p_ := t10_
 					if l_ < count_ {
 						pivots_.Data_[((first_+l_)*pivots_.Stride_)+j2_] = p_
 					}
@@ -373,46 +386,55 @@ func luFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 					u_ := scratch_[gpu_index(t3_all[w], j2_, j2_)+l_]
 					if u_ == float64(0) {
 						u_ = float64(1)
-						if singular_ < int32(0) {
-							singular_ = int32(j2_)
+						if state_ == int32(-1) {
+							state_ = int32(j2_)
 						}
 					}
+					overflow_ = overflow_ || ((u_ - u_) != float64(0))
 					for i2_ := j2_ + int64(1); i2_ < n_; i2_ = i2_ + int64(1) {
 						scratch_[gpu_index(t3_all[w], i2_, j2_)+l_] = scratch_[gpu_index(t3_all[w], i2_, j2_)+l_] / u_
 					}
 					gpu_chains_(scratch_, l_, gpu_index(t3_all[w], j2_, j2_+int64(1)), gpu_index(t3_all[w], int64(0), j2_+int64(1)), gpu_index(t3_all[w], j2_, int64(0)), t3_all[w].step_, t3_all[w].row_, t3_all[w].step_, (n_-j2_)-int64(1), j2_)
 				}
 				if l_ < count_ {
-					status_.Data_[((first_+l_)*status_.Stride_)+int64(0)] = singular_
+					t12_ := overflow_
+					/*line kernels.go:69*/ if t12_ {
+						/*line kernels.go:69*/ t11_ := gpu_isFinite_(a_, (first_+l_)*n_, n_)
+						/*line kernels.go:69*/ t12_ = t11_
+					}
+					/*line kernels.go:69*/ if t12_ {
+						state_ = int32(-2)
+					}
+					status_.Data_[((first_+l_)*status_.Stride_)+int64(0)] = state_
 				}
 			}
 			for w := range n {
-				/*line kernels.go:95*/ a3_all[w] = a_
-				/*line kernels.go:95*/ scratch3_all[w] = scratch_
-				/*line kernels.go:95*/ t11_all[w] = t3_all[w]
+				/*line kernels.go:117*/ a3_all[w] = a_
+				/*line kernels.go:117*/ scratch3_all[w] = scratch_
+				/*line kernels.go:117*/ t13_all[w] = t3_all[w]
 			}
-			/*line kernels.go:95*/ first3_ := first_
-			/*line kernels.go:95*/ count3_ := count_
-			/*line kernels.go:95*/ n4_ := n_
+			/*line kernels.go:117*/ first3_ := first_
+			/*line kernels.go:117*/ count3_ := count_
+			/*line kernels.go:117*/ n4_ := n_
 			for w := range n {
 				l0 := w % n0
-				/*line kernels.go:96*/ rows2_, cols2_ := gpu_lines(t11_all[w], n4_, a3_all[w].Stride_)
-				for t14_, q2_ := count3_, int64(0); q2_ < t14_; q2_ = q2_ + int64(1) {
-					for t15_, i3_ := rows2_, int64(0); i3_ < t15_; i3_ = i3_ + int64(1) {
+				/*line kernels.go:118*/ rows2_, cols2_ := gpu_lines(t13_all[w], n4_, a3_all[w].Stride_)
+				for t16_, q2_ := count3_, int64(0); q2_ < t16_; q2_ = q2_ + int64(1) {
+					for t17_, i3_ := rows2_, int64(0); i3_ < t17_; i3_ = i3_ + int64(1) {
 						to2_ := (((first3_ + q2_) * n4_) + i3_) * a3_all[w].Stride_
-						/*line kernels.go:99*/ from2_ := gpu_index(t11_all[w], i3_, int64(0)) + q2_
+						/*line kernels.go:121*/ from2_ := gpu_index(t13_all[w], i3_, int64(0)) + q2_
 						for j02_ := int64(0); j02_ < cols2_; j02_ = j02_ + n0 {
 							j3_ := j02_ + l0
-							/*line kernels.go:101*/ if j3_ < cols2_ {
-								a3_all[w].Data_[to2_+j3_] = scratch3_all[w][from2_+(j3_*t11_all[w].step_)]
+							/*line kernels.go:123*/ if j3_ < cols2_ {
+								a3_all[w].Data_[to2_+j3_] = scratch3_all[w][from2_+(j3_*t13_all[w].step_)]
 							}
 						}
 					}
 				}
 			}
-			/*line kernels.go:37*/ first_ = first_ + s0
+			/*line kernels.go:43*/ first_ = first_ + s0
 		}
-//line kernels_tandem.go:416
+//line kernels_tandem.go:438
 	}
 	return nil
 }
@@ -443,34 +465,34 @@ func choleskyFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 		/*line kernels.go:24*/ ld2_ := ld_
 		/*line kernels.go:24*/ rest_ := int64(0)
 		for w := range n {
-			/*line kernels.go:178*/ var t_ gpu_tile
+			/*line kernels.go:200*/ var t_ gpu_tile
 			/*line kernels.go:25*/ w_ := n0
 			t2_ := gpu_tile{at_: (g0 * ((n2_ * ld2_) + rest_)) * w_, row_: ld2_ * w_, step_: w_}
 			/*line kernels.go:26*/ t_ = t2_
-			/*line kernels.go:178*/ t3_all[w] = t_
-//line kernels.go:178
+			/*line kernels.go:200*/ t3_all[w] = t_
+//line kernels.go:200
 		}
 		first_ := g0 * n0
-		/*line kernels.go:179*/ for first_ < status_.Rows_ {
+		/*line kernels.go:201*/ for first_ < status_.Rows_ {
 			count_ := min(n0, status_.Rows_-first_)
 			for w := range n {
-				/*line kernels.go:80*/ scratch2_all[w] = scratch_
-				/*line kernels.go:80*/ t4_all[w] = t3_all[w]
-				/*line kernels.go:80*/ a2_all[w] = a_
+				/*line kernels.go:102*/ scratch2_all[w] = scratch_
+				/*line kernels.go:102*/ t4_all[w] = t3_all[w]
+				/*line kernels.go:102*/ a2_all[w] = a_
 			}
-			/*line kernels.go:80*/ first2_ := first_
-			/*line kernels.go:80*/ count2_ := count_
-			/*line kernels.go:80*/ n3_ := n_
+			/*line kernels.go:102*/ first2_ := first_
+			/*line kernels.go:102*/ count2_ := count_
+			/*line kernels.go:102*/ n3_ := n_
 			for w := range n {
 				l0 := w % n0
-				/*line kernels.go:81*/ rows_, cols_ := gpu_lines(t4_all[w], n3_, a2_all[w].Stride_)
+				/*line kernels.go:103*/ rows_, cols_ := gpu_lines(t4_all[w], n3_, a2_all[w].Stride_)
 				for t7_, q_ := count2_, int64(0); q_ < t7_; q_ = q_ + int64(1) {
 					for t8_, i_ := rows_, int64(0); i_ < t8_; i_ = i_ + int64(1) {
 						from_ := (((first2_ + q_) * n3_) + i_) * a2_all[w].Stride_
-						/*line kernels.go:84*/ to_ := gpu_index(t4_all[w], i_, int64(0)) + q_
+						/*line kernels.go:106*/ to_ := gpu_index(t4_all[w], i_, int64(0)) + q_
 						for j0_ := int64(0); j0_ < cols_; j0_ = j0_ + n0 {
 							j_ := j0_ + l0
-							/*line kernels.go:86*/ if j_ < cols_ {
+							/*line kernels.go:108*/ if j_ < cols_ {
 								scratch2_all[w][to_+(j_*t4_all[w].step_)] = a2_all[w].Data_[from_+j_]
 							}
 						}
@@ -480,12 +502,12 @@ func choleskyFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 			for w := range n {
 				l0 := w % n0
 				l_ := l0
-				/*line kernels.go:183*/ bad_ := int32(-1)
+				/*line kernels.go:205*/ state_ := int32(-1)
 				for t9_, j2_ := n_, int64(0); j2_ < t9_; j2_ = j2_ + int64(1) {
 					gpu_chains(scratch_, l_, gpu_index(t3_all[w], j2_, j2_), gpu_index(t3_all[w], j2_, int64(0)), gpu_index(t3_all[w], j2_, int64(0)), t3_all[w].row_, t3_all[w].step_, t3_all[w].step_, n_-j2_, j2_)
 					v_ := scratch_[gpu_index(t3_all[w], j2_, j2_)+l_]
-					if (!(v_ > float32(0))) && (bad_ < int32(0)) {
-						bad_ = int32(j2_)
+					if (!(v_ > float32(0))) && (state_ == int32(-1)) {
+						state_ = int32(j2_)
 					}
 					d_ := float32(math.Sqrt(float64(v_)))
 					scratch_[gpu_index(t3_all[w], j2_, j2_)+l_] = d_
@@ -499,36 +521,36 @@ func choleskyFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 					}
 				}
 				if l_ < count_ {
-					status_.Data_[((first_+l_)*status_.Stride_)+int64(0)] = bad_
+					status_.Data_[((first_+l_)*status_.Stride_)+int64(0)] = state_
 				}
 			}
 			for w := range n {
-				/*line kernels.go:95*/ a3_all[w] = a_
-				/*line kernels.go:95*/ scratch3_all[w] = scratch_
-				/*line kernels.go:95*/ t11_all[w] = t3_all[w]
+				/*line kernels.go:117*/ a3_all[w] = a_
+				/*line kernels.go:117*/ scratch3_all[w] = scratch_
+				/*line kernels.go:117*/ t11_all[w] = t3_all[w]
 			}
-			/*line kernels.go:95*/ first3_ := first_
-			/*line kernels.go:95*/ count3_ := count_
-			/*line kernels.go:95*/ n4_ := n_
+			/*line kernels.go:117*/ first3_ := first_
+			/*line kernels.go:117*/ count3_ := count_
+			/*line kernels.go:117*/ n4_ := n_
 			for w := range n {
 				l0 := w % n0
-				/*line kernels.go:96*/ rows2_, cols2_ := gpu_lines(t11_all[w], n4_, a3_all[w].Stride_)
+				/*line kernels.go:118*/ rows2_, cols2_ := gpu_lines(t11_all[w], n4_, a3_all[w].Stride_)
 				for t14_, q2_ := count3_, int64(0); q2_ < t14_; q2_ = q2_ + int64(1) {
 					for t15_, i4_ := rows2_, int64(0); i4_ < t15_; i4_ = i4_ + int64(1) {
 						to2_ := (((first3_ + q2_) * n4_) + i4_) * a3_all[w].Stride_
-						/*line kernels.go:99*/ from2_ := gpu_index(t11_all[w], i4_, int64(0)) + q2_
+						/*line kernels.go:121*/ from2_ := gpu_index(t11_all[w], i4_, int64(0)) + q2_
 						for j02_ := int64(0); j02_ < cols2_; j02_ = j02_ + n0 {
 							j4_ := j02_ + l0
-							/*line kernels.go:101*/ if j4_ < cols2_ {
+							/*line kernels.go:123*/ if j4_ < cols2_ {
 								a3_all[w].Data_[to2_+j4_] = scratch3_all[w][from2_+(j4_*t11_all[w].step_)]
 							}
 						}
 					}
 				}
 			}
-			/*line kernels.go:179*/ first_ = first_ + s0
+			/*line kernels.go:201*/ first_ = first_ + s0
 		}
-//line kernels_tandem.go:532
+//line kernels_tandem.go:554
 	}
 	return nil
 }
@@ -559,34 +581,34 @@ func choleskyFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 		/*line kernels.go:24*/ ld2_ := ld_
 		/*line kernels.go:24*/ rest_ := int64(0)
 		for w := range n {
-			/*line kernels.go:178*/ var t_ gpu_tile
+			/*line kernels.go:200*/ var t_ gpu_tile
 			/*line kernels.go:25*/ w_ := n0
 			t2_ := gpu_tile{at_: (g0 * ((n2_ * ld2_) + rest_)) * w_, row_: ld2_ * w_, step_: w_}
 			/*line kernels.go:26*/ t_ = t2_
-			/*line kernels.go:178*/ t3_all[w] = t_
-//line kernels.go:178
+			/*line kernels.go:200*/ t3_all[w] = t_
+//line kernels.go:200
 		}
 		first_ := g0 * n0
-		/*line kernels.go:179*/ for first_ < status_.Rows_ {
+		/*line kernels.go:201*/ for first_ < status_.Rows_ {
 			count_ := min(n0, status_.Rows_-first_)
 			for w := range n {
-				/*line kernels.go:80*/ scratch2_all[w] = scratch_
-				/*line kernels.go:80*/ t4_all[w] = t3_all[w]
-				/*line kernels.go:80*/ a2_all[w] = a_
+				/*line kernels.go:102*/ scratch2_all[w] = scratch_
+				/*line kernels.go:102*/ t4_all[w] = t3_all[w]
+				/*line kernels.go:102*/ a2_all[w] = a_
 			}
-			/*line kernels.go:80*/ first2_ := first_
-			/*line kernels.go:80*/ count2_ := count_
-			/*line kernels.go:80*/ n3_ := n_
+			/*line kernels.go:102*/ first2_ := first_
+			/*line kernels.go:102*/ count2_ := count_
+			/*line kernels.go:102*/ n3_ := n_
 			for w := range n {
 				l0 := w % n0
-				/*line kernels.go:81*/ rows_, cols_ := gpu_lines(t4_all[w], n3_, a2_all[w].Stride_)
+				/*line kernels.go:103*/ rows_, cols_ := gpu_lines(t4_all[w], n3_, a2_all[w].Stride_)
 				for t7_, q_ := count2_, int64(0); q_ < t7_; q_ = q_ + int64(1) {
 					for t8_, i_ := rows_, int64(0); i_ < t8_; i_ = i_ + int64(1) {
 						from_ := (((first2_ + q_) * n3_) + i_) * a2_all[w].Stride_
-						/*line kernels.go:84*/ to_ := gpu_index(t4_all[w], i_, int64(0)) + q_
+						/*line kernels.go:106*/ to_ := gpu_index(t4_all[w], i_, int64(0)) + q_
 						for j0_ := int64(0); j0_ < cols_; j0_ = j0_ + n0 {
 							j_ := j0_ + l0
-							/*line kernels.go:86*/ if j_ < cols_ {
+							/*line kernels.go:108*/ if j_ < cols_ {
 								scratch2_all[w][to_+(j_*t4_all[w].step_)] = a2_all[w].Data_[from_+j_]
 							}
 						}
@@ -596,12 +618,12 @@ func choleskyFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 			for w := range n {
 				l0 := w % n0
 				l_ := l0
-				/*line kernels.go:183*/ bad_ := int32(-1)
+				/*line kernels.go:205*/ state_ := int32(-1)
 				for t9_, j2_ := n_, int64(0); j2_ < t9_; j2_ = j2_ + int64(1) {
 					gpu_chains_(scratch_, l_, gpu_index(t3_all[w], j2_, j2_), gpu_index(t3_all[w], j2_, int64(0)), gpu_index(t3_all[w], j2_, int64(0)), t3_all[w].row_, t3_all[w].step_, t3_all[w].step_, n_-j2_, j2_)
 					v_ := scratch_[gpu_index(t3_all[w], j2_, j2_)+l_]
-					if (!(v_ > float64(0))) && (bad_ < int32(0)) {
-						bad_ = int32(j2_)
+					if (!(v_ > float64(0))) && (state_ == int32(-1)) {
+						state_ = int32(j2_)
 					}
 					d_ := math.Sqrt(v_)
 					scratch_[gpu_index(t3_all[w], j2_, j2_)+l_] = d_
@@ -615,36 +637,36 @@ func choleskyFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 					}
 				}
 				if l_ < count_ {
-					status_.Data_[((first_+l_)*status_.Stride_)+int64(0)] = bad_
+					status_.Data_[((first_+l_)*status_.Stride_)+int64(0)] = state_
 				}
 			}
 			for w := range n {
-				/*line kernels.go:95*/ a3_all[w] = a_
-				/*line kernels.go:95*/ scratch3_all[w] = scratch_
-				/*line kernels.go:95*/ t11_all[w] = t3_all[w]
+				/*line kernels.go:117*/ a3_all[w] = a_
+				/*line kernels.go:117*/ scratch3_all[w] = scratch_
+				/*line kernels.go:117*/ t11_all[w] = t3_all[w]
 			}
-			/*line kernels.go:95*/ first3_ := first_
-			/*line kernels.go:95*/ count3_ := count_
-			/*line kernels.go:95*/ n4_ := n_
+			/*line kernels.go:117*/ first3_ := first_
+			/*line kernels.go:117*/ count3_ := count_
+			/*line kernels.go:117*/ n4_ := n_
 			for w := range n {
 				l0 := w % n0
-				/*line kernels.go:96*/ rows2_, cols2_ := gpu_lines(t11_all[w], n4_, a3_all[w].Stride_)
+				/*line kernels.go:118*/ rows2_, cols2_ := gpu_lines(t11_all[w], n4_, a3_all[w].Stride_)
 				for t14_, q2_ := count3_, int64(0); q2_ < t14_; q2_ = q2_ + int64(1) {
 					for t15_, i4_ := rows2_, int64(0); i4_ < t15_; i4_ = i4_ + int64(1) {
 						to2_ := (((first3_ + q2_) * n4_) + i4_) * a3_all[w].Stride_
-						/*line kernels.go:99*/ from2_ := gpu_index(t11_all[w], i4_, int64(0)) + q2_
+						/*line kernels.go:121*/ from2_ := gpu_index(t11_all[w], i4_, int64(0)) + q2_
 						for j02_ := int64(0); j02_ < cols2_; j02_ = j02_ + n0 {
 							j4_ := j02_ + l0
-							/*line kernels.go:101*/ if j4_ < cols2_ {
+							/*line kernels.go:123*/ if j4_ < cols2_ {
 								a3_all[w].Data_[to2_+j4_] = scratch3_all[w][from2_+(j4_*t11_all[w].step_)]
 							}
 						}
 					}
 				}
 			}
-			/*line kernels.go:179*/ first_ = first_ + s0
+			/*line kernels.go:201*/ first_ = first_ + s0
 		}
-//line kernels_tandem.go:648
+//line kernels_tandem.go:670
 	}
 	return nil
 }
@@ -676,57 +698,57 @@ func solveLUFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		/*line kernels.go:24*/ ld2_ := ld_
 		/*line kernels.go:24*/ rest_ := n_ * int64(4)
 		for w := range n {
-			/*line kernels.go:218*/ var t_ gpu_tile
+			/*line kernels.go:240*/ var t_ gpu_tile
 			/*line kernels.go:25*/ w_ := n0
 			t2_ := gpu_tile{at_: (g0 * ((n2_ * ld2_) + rest_)) * w_, row_: ld2_ * w_, step_: w_}
 			/*line kernels.go:26*/ t_ = t2_
-			/*line kernels.go:218*/ t3_all[w] = t_
+			/*line kernels.go:240*/ t3_all[w] = t_
 			x_all[w] = gpu_sidesOf(t3_all[w], n_)
 		}
-		/*line kernels.go:220*/ first_ := g0 * n0
-		/*line kernels.go:220*/ for first_ < pivots_.Rows_ {
+		/*line kernels.go:242*/ first_ := g0 * n0
+		/*line kernels.go:242*/ for first_ < pivots_.Rows_ {
 			count_ := min(n0, pivots_.Rows_-first_)
 			for w := range n {
-				/*line kernels.go:80*/ scratch2_all[w] = scratch_
-				/*line kernels.go:80*/ t4_all[w] = t3_all[w]
-				/*line kernels.go:80*/ a2_all[w] = a_
+				/*line kernels.go:102*/ scratch2_all[w] = scratch_
+				/*line kernels.go:102*/ t4_all[w] = t3_all[w]
+				/*line kernels.go:102*/ a2_all[w] = a_
 			}
-			/*line kernels.go:80*/ first2_ := first_
-			/*line kernels.go:80*/ count2_ := count_
-			/*line kernels.go:80*/ n3_ := n_
+			/*line kernels.go:102*/ first2_ := first_
+			/*line kernels.go:102*/ count2_ := count_
+			/*line kernels.go:102*/ n3_ := n_
 			for w := range n {
 				l0 := w % n0
-				/*line kernels.go:81*/ rows_, cols_ := gpu_lines(t4_all[w], n3_, a2_all[w].Stride_)
+				/*line kernels.go:103*/ rows_, cols_ := gpu_lines(t4_all[w], n3_, a2_all[w].Stride_)
 				for t7_, q_ := count2_, int64(0); q_ < t7_; q_ = q_ + int64(1) {
 					for t8_, i_ := rows_, int64(0); i_ < t8_; i_ = i_ + int64(1) {
 						from_ := (((first2_ + q_) * n3_) + i_) * a2_all[w].Stride_
-						/*line kernels.go:84*/ to_ := gpu_index(t4_all[w], i_, int64(0)) + q_
+						/*line kernels.go:106*/ to_ := gpu_index(t4_all[w], i_, int64(0)) + q_
 						for j0_ := int64(0); j0_ < cols_; j0_ = j0_ + n0 {
 							j_ := j0_ + l0
-							/*line kernels.go:86*/ if j_ < cols_ {
+							/*line kernels.go:108*/ if j_ < cols_ {
 								scratch2_all[w][to_+(j_*t4_all[w].step_)] = a2_all[w].Data_[from_+j_]
 							}
 						}
 					}
 				}
 			}
-			/*line kernels.go:224*/ c_ := int64(0)
-			/*line kernels.go:224*/ for c_ < b_.Cols_ {
+			/*line kernels.go:246*/ c_ := int64(0)
+			/*line kernels.go:246*/ for c_ < b_.Cols_ {
 				width_ := min(int64(4), b_.Cols_-c_)
 				for w := range n {
-					/*line kernels.go:283*/ scratch3_all[w] = scratch_
-					/*line kernels.go:283*/ x2_all[w] = x_all[w]
-					/*line kernels.go:283*/ b2_all[w] = b_
+					/*line kernels.go:305*/ scratch3_all[w] = scratch_
+					/*line kernels.go:305*/ x2_all[w] = x_all[w]
+					/*line kernels.go:305*/ b2_all[w] = b_
 				}
-				/*line kernels.go:283*/ first3_ := first_
-				/*line kernels.go:283*/ count3_ := count_
-				/*line kernels.go:283*/ c2_ := c_
-				/*line kernels.go:283*/ n4_ := n_
-				/*line kernels.go:283*/ width2_ := width_
+				/*line kernels.go:305*/ first3_ := first_
+				/*line kernels.go:305*/ count3_ := count_
+				/*line kernels.go:305*/ c2_ := c_
+				/*line kernels.go:305*/ n4_ := n_
+				/*line kernels.go:305*/ width2_ := width_
 				for w := range n {
 					l0 := w % n0
 					l_ := l0
-					/*line kernels.go:284*/ l2_ := l0
+					/*line kernels.go:306*/ l2_ := l0
 					at_ := (((first3_ + l2_) * n4_) * b2_all[w].Stride_) + c2_
 					for t9_, i2_ := n4_, int64(0); i2_ < t9_; i2_ = i2_ + int64(1) {
 						for t10_, k_ := width2_, int64(0); k_ < t10_; k_ = k_ + int64(1) {
@@ -735,7 +757,7 @@ func solveLUFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 							}
 						}
 					}
-					/*line kernels.go:227*/ for t11_, i3_ := n_, int64(0); i3_ < t11_; i3_ = i3_ + int64(1) {
+					/*line kernels.go:249*/ for t11_, i3_ := n_, int64(0); i3_ < t11_; i3_ = i3_ + int64(1) {
 						p_ := int32(i3_)
 						if l_ < count_ {
 							p_ = pivots_.Data_[((first_+l_)*pivots_.Stride_)+i3_]
@@ -753,18 +775,18 @@ func solveLUFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 						gpu_substitute(scratch_, l_, gpu_index(x_all[w], i5_, int64(0)), gpu_index(t3_all[w], i5_, n_-int64(1)), gpu_index(x_all[w], n_-int64(1), int64(0)), -t3_all[w].step_, -x_all[w].row_, x_all[w].step_, r_)
 						gpu_divide(scratch_, l_, gpu_index(x_all[w], i5_, int64(0)), x_all[w].step_, scratch_[gpu_index(t3_all[w], i5_, i5_)+l_])
 					}
-					/*line kernels.go:296*/ b3_all[w] = b_
-					/*line kernels.go:296*/ scratch4_all[w] = scratch_
-					/*line kernels.go:296*/ x3_all[w] = x_all[w]
+					/*line kernels.go:318*/ b3_all[w] = b_
+					/*line kernels.go:318*/ scratch4_all[w] = scratch_
+					/*line kernels.go:318*/ x3_all[w] = x_all[w]
 				}
-				/*line kernels.go:296*/ first4_ := first_
-				/*line kernels.go:296*/ count4_ := count_
-				/*line kernels.go:296*/ c3_ := c_
-				/*line kernels.go:296*/ n5_ := n_
-				/*line kernels.go:296*/ width3_ := width_
+				/*line kernels.go:318*/ first4_ := first_
+				/*line kernels.go:318*/ count4_ := count_
+				/*line kernels.go:318*/ c3_ := c_
+				/*line kernels.go:318*/ n5_ := n_
+				/*line kernels.go:318*/ width3_ := width_
 				for w := range n {
 					l0 := w % n0
-					/*line kernels.go:297*/ l3_ := l0
+					/*line kernels.go:319*/ l3_ := l0
 					at2_ := (((first4_ + l3_) * n5_) * b3_all[w].Stride_) + c3_
 					for t14_, i6_ := n5_, int64(0); i6_ < t14_; i6_ = i6_ + int64(1) {
 						for t15_, k2_ := width3_, int64(0); k2_ < t15_; k2_ = k2_ + int64(1) {
@@ -774,11 +796,11 @@ func solveLUFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 						}
 					}
 				}
-				/*line kernels.go:224*/ c_ = c_ + int64(4)
+				/*line kernels.go:246*/ c_ = c_ + int64(4)
 			}
-			/*line kernels.go:220*/ first_ = first_ + s0
+			/*line kernels.go:242*/ first_ = first_ + s0
 		}
-//line kernels_tandem.go:782
+//line kernels_tandem.go:804
 	}
 	return nil
 }
@@ -810,57 +832,57 @@ func solveLUFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 		/*line kernels.go:24*/ ld2_ := ld_
 		/*line kernels.go:24*/ rest_ := n_ * int64(4)
 		for w := range n {
-			/*line kernels.go:218*/ var t_ gpu_tile
+			/*line kernels.go:240*/ var t_ gpu_tile
 			/*line kernels.go:25*/ w_ := n0
 			t2_ := gpu_tile{at_: (g0 * ((n2_ * ld2_) + rest_)) * w_, row_: ld2_ * w_, step_: w_}
 			/*line kernels.go:26*/ t_ = t2_
-			/*line kernels.go:218*/ t3_all[w] = t_
+			/*line kernels.go:240*/ t3_all[w] = t_
 			x_all[w] = gpu_sidesOf(t3_all[w], n_)
 		}
-		/*line kernels.go:220*/ first_ := g0 * n0
-		/*line kernels.go:220*/ for first_ < pivots_.Rows_ {
+		/*line kernels.go:242*/ first_ := g0 * n0
+		/*line kernels.go:242*/ for first_ < pivots_.Rows_ {
 			count_ := min(n0, pivots_.Rows_-first_)
 			for w := range n {
-				/*line kernels.go:80*/ scratch2_all[w] = scratch_
-				/*line kernels.go:80*/ t4_all[w] = t3_all[w]
-				/*line kernels.go:80*/ a2_all[w] = a_
+				/*line kernels.go:102*/ scratch2_all[w] = scratch_
+				/*line kernels.go:102*/ t4_all[w] = t3_all[w]
+				/*line kernels.go:102*/ a2_all[w] = a_
 			}
-			/*line kernels.go:80*/ first2_ := first_
-			/*line kernels.go:80*/ count2_ := count_
-			/*line kernels.go:80*/ n3_ := n_
+			/*line kernels.go:102*/ first2_ := first_
+			/*line kernels.go:102*/ count2_ := count_
+			/*line kernels.go:102*/ n3_ := n_
 			for w := range n {
 				l0 := w % n0
-				/*line kernels.go:81*/ rows_, cols_ := gpu_lines(t4_all[w], n3_, a2_all[w].Stride_)
+				/*line kernels.go:103*/ rows_, cols_ := gpu_lines(t4_all[w], n3_, a2_all[w].Stride_)
 				for t7_, q_ := count2_, int64(0); q_ < t7_; q_ = q_ + int64(1) {
 					for t8_, i_ := rows_, int64(0); i_ < t8_; i_ = i_ + int64(1) {
 						from_ := (((first2_ + q_) * n3_) + i_) * a2_all[w].Stride_
-						/*line kernels.go:84*/ to_ := gpu_index(t4_all[w], i_, int64(0)) + q_
+						/*line kernels.go:106*/ to_ := gpu_index(t4_all[w], i_, int64(0)) + q_
 						for j0_ := int64(0); j0_ < cols_; j0_ = j0_ + n0 {
 							j_ := j0_ + l0
-							/*line kernels.go:86*/ if j_ < cols_ {
+							/*line kernels.go:108*/ if j_ < cols_ {
 								scratch2_all[w][to_+(j_*t4_all[w].step_)] = a2_all[w].Data_[from_+j_]
 							}
 						}
 					}
 				}
 			}
-			/*line kernels.go:224*/ c_ := int64(0)
-			/*line kernels.go:224*/ for c_ < b_.Cols_ {
+			/*line kernels.go:246*/ c_ := int64(0)
+			/*line kernels.go:246*/ for c_ < b_.Cols_ {
 				width_ := min(int64(4), b_.Cols_-c_)
 				for w := range n {
-					/*line kernels.go:283*/ scratch3_all[w] = scratch_
-					/*line kernels.go:283*/ x2_all[w] = x_all[w]
-					/*line kernels.go:283*/ b2_all[w] = b_
+					/*line kernels.go:305*/ scratch3_all[w] = scratch_
+					/*line kernels.go:305*/ x2_all[w] = x_all[w]
+					/*line kernels.go:305*/ b2_all[w] = b_
 				}
-				/*line kernels.go:283*/ first3_ := first_
-				/*line kernels.go:283*/ count3_ := count_
-				/*line kernels.go:283*/ c2_ := c_
-				/*line kernels.go:283*/ n4_ := n_
-				/*line kernels.go:283*/ width2_ := width_
+				/*line kernels.go:305*/ first3_ := first_
+				/*line kernels.go:305*/ count3_ := count_
+				/*line kernels.go:305*/ c2_ := c_
+				/*line kernels.go:305*/ n4_ := n_
+				/*line kernels.go:305*/ width2_ := width_
 				for w := range n {
 					l0 := w % n0
 					l_ := l0
-					/*line kernels.go:284*/ l2_ := l0
+					/*line kernels.go:306*/ l2_ := l0
 					at_ := (((first3_ + l2_) * n4_) * b2_all[w].Stride_) + c2_
 					for t9_, i2_ := n4_, int64(0); i2_ < t9_; i2_ = i2_ + int64(1) {
 						for t10_, k_ := width2_, int64(0); k_ < t10_; k_ = k_ + int64(1) {
@@ -869,7 +891,7 @@ func solveLUFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 							}
 						}
 					}
-					/*line kernels.go:227*/ for t11_, i3_ := n_, int64(0); i3_ < t11_; i3_ = i3_ + int64(1) {
+					/*line kernels.go:249*/ for t11_, i3_ := n_, int64(0); i3_ < t11_; i3_ = i3_ + int64(1) {
 						p_ := int32(i3_)
 						if l_ < count_ {
 							p_ = pivots_.Data_[((first_+l_)*pivots_.Stride_)+i3_]
@@ -887,18 +909,18 @@ func solveLUFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 						gpu_substitute_(scratch_, l_, gpu_index(x_all[w], i5_, int64(0)), gpu_index(t3_all[w], i5_, n_-int64(1)), gpu_index(x_all[w], n_-int64(1), int64(0)), -t3_all[w].step_, -x_all[w].row_, x_all[w].step_, r_)
 						gpu_divide_(scratch_, l_, gpu_index(x_all[w], i5_, int64(0)), x_all[w].step_, scratch_[gpu_index(t3_all[w], i5_, i5_)+l_])
 					}
-					/*line kernels.go:296*/ b3_all[w] = b_
-					/*line kernels.go:296*/ scratch4_all[w] = scratch_
-					/*line kernels.go:296*/ x3_all[w] = x_all[w]
+					/*line kernels.go:318*/ b3_all[w] = b_
+					/*line kernels.go:318*/ scratch4_all[w] = scratch_
+					/*line kernels.go:318*/ x3_all[w] = x_all[w]
 				}
-				/*line kernels.go:296*/ first4_ := first_
-				/*line kernels.go:296*/ count4_ := count_
-				/*line kernels.go:296*/ c3_ := c_
-				/*line kernels.go:296*/ n5_ := n_
-				/*line kernels.go:296*/ width3_ := width_
+				/*line kernels.go:318*/ first4_ := first_
+				/*line kernels.go:318*/ count4_ := count_
+				/*line kernels.go:318*/ c3_ := c_
+				/*line kernels.go:318*/ n5_ := n_
+				/*line kernels.go:318*/ width3_ := width_
 				for w := range n {
 					l0 := w % n0
-					/*line kernels.go:297*/ l3_ := l0
+					/*line kernels.go:319*/ l3_ := l0
 					at2_ := (((first4_ + l3_) * n5_) * b3_all[w].Stride_) + c3_
 					for t14_, i6_ := n5_, int64(0); i6_ < t14_; i6_ = i6_ + int64(1) {
 						for t15_, k2_ := width3_, int64(0); k2_ < t15_; k2_ = k2_ + int64(1) {
@@ -908,11 +930,11 @@ func solveLUFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 						}
 					}
 				}
-				/*line kernels.go:224*/ c_ = c_ + int64(4)
+				/*line kernels.go:246*/ c_ = c_ + int64(4)
 			}
-			/*line kernels.go:220*/ first_ = first_ + s0
+			/*line kernels.go:242*/ first_ = first_ + s0
 		}
-//line kernels_tandem.go:916
+//line kernels_tandem.go:938
 	}
 	return nil
 }
@@ -944,57 +966,57 @@ func solveCholeskyFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 		/*line kernels.go:24*/ ld2_ := ld_
 		/*line kernels.go:24*/ rest_ := n_ * int64(4)
 		for w := range n {
-			/*line kernels.go:256*/ var t_ gpu_tile
+			/*line kernels.go:278*/ var t_ gpu_tile
 			/*line kernels.go:25*/ w_ := n0
 			t2_ := gpu_tile{at_: (g0 * ((n2_ * ld2_) + rest_)) * w_, row_: ld2_ * w_, step_: w_}
 			/*line kernels.go:26*/ t_ = t2_
-			/*line kernels.go:256*/ t3_all[w] = t_
+			/*line kernels.go:278*/ t3_all[w] = t_
 			x_all[w] = gpu_sidesOf(t3_all[w], n_)
 		}
-		/*line kernels.go:258*/ first_ := g0 * n0
-		/*line kernels.go:258*/ for first_ < all_ {
+		/*line kernels.go:280*/ first_ := g0 * n0
+		/*line kernels.go:280*/ for first_ < all_ {
 			count_ := min(n0, all_-first_)
 			for w := range n {
-				/*line kernels.go:80*/ scratch2_all[w] = scratch_
-				/*line kernels.go:80*/ t4_all[w] = t3_all[w]
-				/*line kernels.go:80*/ a2_all[w] = a_
+				/*line kernels.go:102*/ scratch2_all[w] = scratch_
+				/*line kernels.go:102*/ t4_all[w] = t3_all[w]
+				/*line kernels.go:102*/ a2_all[w] = a_
 			}
-			/*line kernels.go:80*/ first2_ := first_
-			/*line kernels.go:80*/ count2_ := count_
-			/*line kernels.go:80*/ n3_ := n_
+			/*line kernels.go:102*/ first2_ := first_
+			/*line kernels.go:102*/ count2_ := count_
+			/*line kernels.go:102*/ n3_ := n_
 			for w := range n {
 				l0 := w % n0
-				/*line kernels.go:81*/ rows_, cols_ := gpu_lines(t4_all[w], n3_, a2_all[w].Stride_)
+				/*line kernels.go:103*/ rows_, cols_ := gpu_lines(t4_all[w], n3_, a2_all[w].Stride_)
 				for t7_, q_ := count2_, int64(0); q_ < t7_; q_ = q_ + int64(1) {
 					for t8_, i_ := rows_, int64(0); i_ < t8_; i_ = i_ + int64(1) {
 						from_ := (((first2_ + q_) * n3_) + i_) * a2_all[w].Stride_
-						/*line kernels.go:84*/ to_ := gpu_index(t4_all[w], i_, int64(0)) + q_
+						/*line kernels.go:106*/ to_ := gpu_index(t4_all[w], i_, int64(0)) + q_
 						for j0_ := int64(0); j0_ < cols_; j0_ = j0_ + n0 {
 							j_ := j0_ + l0
-							/*line kernels.go:86*/ if j_ < cols_ {
+							/*line kernels.go:108*/ if j_ < cols_ {
 								scratch2_all[w][to_+(j_*t4_all[w].step_)] = a2_all[w].Data_[from_+j_]
 							}
 						}
 					}
 				}
 			}
-			/*line kernels.go:262*/ c_ := int64(0)
-			/*line kernels.go:262*/ for c_ < b_.Cols_ {
+			/*line kernels.go:284*/ c_ := int64(0)
+			/*line kernels.go:284*/ for c_ < b_.Cols_ {
 				width_ := min(int64(4), b_.Cols_-c_)
 				for w := range n {
-					/*line kernels.go:283*/ scratch3_all[w] = scratch_
-					/*line kernels.go:283*/ x2_all[w] = x_all[w]
-					/*line kernels.go:283*/ b2_all[w] = b_
+					/*line kernels.go:305*/ scratch3_all[w] = scratch_
+					/*line kernels.go:305*/ x2_all[w] = x_all[w]
+					/*line kernels.go:305*/ b2_all[w] = b_
 				}
-				/*line kernels.go:283*/ first3_ := first_
-				/*line kernels.go:283*/ count3_ := count_
-				/*line kernels.go:283*/ c2_ := c_
-				/*line kernels.go:283*/ n4_ := n_
-				/*line kernels.go:283*/ width2_ := width_
+				/*line kernels.go:305*/ first3_ := first_
+				/*line kernels.go:305*/ count3_ := count_
+				/*line kernels.go:305*/ c2_ := c_
+				/*line kernels.go:305*/ n4_ := n_
+				/*line kernels.go:305*/ width2_ := width_
 				for w := range n {
 					l0 := w % n0
 					l_ := l0
-					/*line kernels.go:284*/ l2_ := l0
+					/*line kernels.go:306*/ l2_ := l0
 					at_ := (((first3_ + l2_) * n4_) * b2_all[w].Stride_) + c2_
 					for t9_, i2_ := n4_, int64(0); i2_ < t9_; i2_ = i2_ + int64(1) {
 						for t10_, k_ := width2_, int64(0); k_ < t10_; k_ = k_ + int64(1) {
@@ -1003,7 +1025,7 @@ func solveCholeskyFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 							}
 						}
 					}
-					/*line kernels.go:265*/ for t11_, i3_ := n_, int64(0); i3_ < t11_; i3_ = i3_ + int64(1) {
+					/*line kernels.go:287*/ for t11_, i3_ := n_, int64(0); i3_ < t11_; i3_ = i3_ + int64(1) {
 						gpu_substitute(scratch_, l_, gpu_index(x_all[w], i3_, int64(0)), gpu_index(t3_all[w], i3_, int64(0)), x_all[w].at_, t3_all[w].step_, x_all[w].row_, x_all[w].step_, i3_)
 						gpu_divide(scratch_, l_, gpu_index(x_all[w], i3_, int64(0)), x_all[w].step_, scratch_[gpu_index(t3_all[w], i3_, i3_)+l_])
 					}
@@ -1012,18 +1034,18 @@ func solveCholeskyFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 						gpu_substitute(scratch_, l_, gpu_index(x_all[w], i4_, int64(0)), gpu_index(t3_all[w], n_-int64(1), i4_), gpu_index(x_all[w], n_-int64(1), int64(0)), -t3_all[w].row_, -x_all[w].row_, x_all[w].step_, r_)
 						gpu_divide(scratch_, l_, gpu_index(x_all[w], i4_, int64(0)), x_all[w].step_, scratch_[gpu_index(t3_all[w], i4_, i4_)+l_])
 					}
-					/*line kernels.go:296*/ b3_all[w] = b_
-					/*line kernels.go:296*/ scratch4_all[w] = scratch_
-					/*line kernels.go:296*/ x3_all[w] = x_all[w]
+					/*line kernels.go:318*/ b3_all[w] = b_
+					/*line kernels.go:318*/ scratch4_all[w] = scratch_
+					/*line kernels.go:318*/ x3_all[w] = x_all[w]
 				}
-				/*line kernels.go:296*/ first4_ := first_
-				/*line kernels.go:296*/ count4_ := count_
-				/*line kernels.go:296*/ c3_ := c_
-				/*line kernels.go:296*/ n5_ := n_
-				/*line kernels.go:296*/ width3_ := width_
+				/*line kernels.go:318*/ first4_ := first_
+				/*line kernels.go:318*/ count4_ := count_
+				/*line kernels.go:318*/ c3_ := c_
+				/*line kernels.go:318*/ n5_ := n_
+				/*line kernels.go:318*/ width3_ := width_
 				for w := range n {
 					l0 := w % n0
-					/*line kernels.go:297*/ l3_ := l0
+					/*line kernels.go:319*/ l3_ := l0
 					at2_ := (((first4_ + l3_) * n5_) * b3_all[w].Stride_) + c3_
 					for t13_, i5_ := n5_, int64(0); i5_ < t13_; i5_ = i5_ + int64(1) {
 						for t14_, k2_ := width3_, int64(0); k2_ < t14_; k2_ = k2_ + int64(1) {
@@ -1033,11 +1055,11 @@ func solveCholeskyFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 						}
 					}
 				}
-				/*line kernels.go:262*/ c_ = c_ + int64(4)
+				/*line kernels.go:284*/ c_ = c_ + int64(4)
 			}
-			/*line kernels.go:258*/ first_ = first_ + s0
+			/*line kernels.go:280*/ first_ = first_ + s0
 		}
-//line kernels_tandem.go:1041
+//line kernels_tandem.go:1063
 	}
 	return nil
 }
@@ -1069,57 +1091,57 @@ func solveCholeskyFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 		/*line kernels.go:24*/ ld2_ := ld_
 		/*line kernels.go:24*/ rest_ := n_ * int64(4)
 		for w := range n {
-			/*line kernels.go:256*/ var t_ gpu_tile
+			/*line kernels.go:278*/ var t_ gpu_tile
 			/*line kernels.go:25*/ w_ := n0
 			t2_ := gpu_tile{at_: (g0 * ((n2_ * ld2_) + rest_)) * w_, row_: ld2_ * w_, step_: w_}
 			/*line kernels.go:26*/ t_ = t2_
-			/*line kernels.go:256*/ t3_all[w] = t_
+			/*line kernels.go:278*/ t3_all[w] = t_
 			x_all[w] = gpu_sidesOf(t3_all[w], n_)
 		}
-		/*line kernels.go:258*/ first_ := g0 * n0
-		/*line kernels.go:258*/ for first_ < all_ {
+		/*line kernels.go:280*/ first_ := g0 * n0
+		/*line kernels.go:280*/ for first_ < all_ {
 			count_ := min(n0, all_-first_)
 			for w := range n {
-				/*line kernels.go:80*/ scratch2_all[w] = scratch_
-				/*line kernels.go:80*/ t4_all[w] = t3_all[w]
-				/*line kernels.go:80*/ a2_all[w] = a_
+				/*line kernels.go:102*/ scratch2_all[w] = scratch_
+				/*line kernels.go:102*/ t4_all[w] = t3_all[w]
+				/*line kernels.go:102*/ a2_all[w] = a_
 			}
-			/*line kernels.go:80*/ first2_ := first_
-			/*line kernels.go:80*/ count2_ := count_
-			/*line kernels.go:80*/ n3_ := n_
+			/*line kernels.go:102*/ first2_ := first_
+			/*line kernels.go:102*/ count2_ := count_
+			/*line kernels.go:102*/ n3_ := n_
 			for w := range n {
 				l0 := w % n0
-				/*line kernels.go:81*/ rows_, cols_ := gpu_lines(t4_all[w], n3_, a2_all[w].Stride_)
+				/*line kernels.go:103*/ rows_, cols_ := gpu_lines(t4_all[w], n3_, a2_all[w].Stride_)
 				for t7_, q_ := count2_, int64(0); q_ < t7_; q_ = q_ + int64(1) {
 					for t8_, i_ := rows_, int64(0); i_ < t8_; i_ = i_ + int64(1) {
 						from_ := (((first2_ + q_) * n3_) + i_) * a2_all[w].Stride_
-						/*line kernels.go:84*/ to_ := gpu_index(t4_all[w], i_, int64(0)) + q_
+						/*line kernels.go:106*/ to_ := gpu_index(t4_all[w], i_, int64(0)) + q_
 						for j0_ := int64(0); j0_ < cols_; j0_ = j0_ + n0 {
 							j_ := j0_ + l0
-							/*line kernels.go:86*/ if j_ < cols_ {
+							/*line kernels.go:108*/ if j_ < cols_ {
 								scratch2_all[w][to_+(j_*t4_all[w].step_)] = a2_all[w].Data_[from_+j_]
 							}
 						}
 					}
 				}
 			}
-			/*line kernels.go:262*/ c_ := int64(0)
-			/*line kernels.go:262*/ for c_ < b_.Cols_ {
+			/*line kernels.go:284*/ c_ := int64(0)
+			/*line kernels.go:284*/ for c_ < b_.Cols_ {
 				width_ := min(int64(4), b_.Cols_-c_)
 				for w := range n {
-					/*line kernels.go:283*/ scratch3_all[w] = scratch_
-					/*line kernels.go:283*/ x2_all[w] = x_all[w]
-					/*line kernels.go:283*/ b2_all[w] = b_
+					/*line kernels.go:305*/ scratch3_all[w] = scratch_
+					/*line kernels.go:305*/ x2_all[w] = x_all[w]
+					/*line kernels.go:305*/ b2_all[w] = b_
 				}
-				/*line kernels.go:283*/ first3_ := first_
-				/*line kernels.go:283*/ count3_ := count_
-				/*line kernels.go:283*/ c2_ := c_
-				/*line kernels.go:283*/ n4_ := n_
-				/*line kernels.go:283*/ width2_ := width_
+				/*line kernels.go:305*/ first3_ := first_
+				/*line kernels.go:305*/ count3_ := count_
+				/*line kernels.go:305*/ c2_ := c_
+				/*line kernels.go:305*/ n4_ := n_
+				/*line kernels.go:305*/ width2_ := width_
 				for w := range n {
 					l0 := w % n0
 					l_ := l0
-					/*line kernels.go:284*/ l2_ := l0
+					/*line kernels.go:306*/ l2_ := l0
 					at_ := (((first3_ + l2_) * n4_) * b2_all[w].Stride_) + c2_
 					for t9_, i2_ := n4_, int64(0); i2_ < t9_; i2_ = i2_ + int64(1) {
 						for t10_, k_ := width2_, int64(0); k_ < t10_; k_ = k_ + int64(1) {
@@ -1128,7 +1150,7 @@ func solveCholeskyFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 							}
 						}
 					}
-					/*line kernels.go:265*/ for t11_, i3_ := n_, int64(0); i3_ < t11_; i3_ = i3_ + int64(1) {
+					/*line kernels.go:287*/ for t11_, i3_ := n_, int64(0); i3_ < t11_; i3_ = i3_ + int64(1) {
 						gpu_substitute_(scratch_, l_, gpu_index(x_all[w], i3_, int64(0)), gpu_index(t3_all[w], i3_, int64(0)), x_all[w].at_, t3_all[w].step_, x_all[w].row_, x_all[w].step_, i3_)
 						gpu_divide_(scratch_, l_, gpu_index(x_all[w], i3_, int64(0)), x_all[w].step_, scratch_[gpu_index(t3_all[w], i3_, i3_)+l_])
 					}
@@ -1137,18 +1159,18 @@ func solveCholeskyFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 						gpu_substitute_(scratch_, l_, gpu_index(x_all[w], i4_, int64(0)), gpu_index(t3_all[w], n_-int64(1), i4_), gpu_index(x_all[w], n_-int64(1), int64(0)), -t3_all[w].row_, -x_all[w].row_, x_all[w].step_, r_)
 						gpu_divide_(scratch_, l_, gpu_index(x_all[w], i4_, int64(0)), x_all[w].step_, scratch_[gpu_index(t3_all[w], i4_, i4_)+l_])
 					}
-					/*line kernels.go:296*/ b3_all[w] = b_
-					/*line kernels.go:296*/ scratch4_all[w] = scratch_
-					/*line kernels.go:296*/ x3_all[w] = x_all[w]
+					/*line kernels.go:318*/ b3_all[w] = b_
+					/*line kernels.go:318*/ scratch4_all[w] = scratch_
+					/*line kernels.go:318*/ x3_all[w] = x_all[w]
 				}
-				/*line kernels.go:296*/ first4_ := first_
-				/*line kernels.go:296*/ count4_ := count_
-				/*line kernels.go:296*/ c3_ := c_
-				/*line kernels.go:296*/ n5_ := n_
-				/*line kernels.go:296*/ width3_ := width_
+				/*line kernels.go:318*/ first4_ := first_
+				/*line kernels.go:318*/ count4_ := count_
+				/*line kernels.go:318*/ c3_ := c_
+				/*line kernels.go:318*/ n5_ := n_
+				/*line kernels.go:318*/ width3_ := width_
 				for w := range n {
 					l0 := w % n0
-					/*line kernels.go:297*/ l3_ := l0
+					/*line kernels.go:319*/ l3_ := l0
 					at2_ := (((first4_ + l3_) * n5_) * b3_all[w].Stride_) + c3_
 					for t13_, i5_ := n5_, int64(0); i5_ < t13_; i5_ = i5_ + int64(1) {
 						for t14_, k2_ := width3_, int64(0); k2_ < t14_; k2_ = k2_ + int64(1) {
@@ -1158,40 +1180,40 @@ func solveCholeskyFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 						}
 					}
 				}
-				/*line kernels.go:262*/ c_ = c_ + int64(4)
+				/*line kernels.go:284*/ c_ = c_ + int64(4)
 			}
-			/*line kernels.go:258*/ first_ = first_ + s0
+			/*line kernels.go:280*/ first_ = first_ + s0
 		}
-//line kernels_tandem.go:1166
+//line kernels_tandem.go:1188
 	}
 	return nil
 }
 
 func gpu_lines(t_ gpu_tile, n_ int64, stride_ int64) (int64, int64) {
-	/*line kernels.go:72*/ var rows_ int64
+	/*line kernels.go:94*/ var rows_ int64
 	_ = rows_
-	/*line kernels.go:72*/ var cols_ int64
+	/*line kernels.go:94*/ var cols_ int64
 	_ = cols_
-	/*line kernels.go:73*/ if (stride_ == n_) && (t_.row_ == (n_ * t_.step_)) {
+	/*line kernels.go:95*/ if (stride_ == n_) && (t_.row_ == (n_ * t_.step_)) {
 		return int64(1), n_ * n_
 	}
 	return n_, n_
-//line kernels_tandem.go:1180
+//line kernels_tandem.go:1202
 }
 
 func gpu_index(t_ gpu_tile, i_ int64, j_ int64) int64 {
 	/*line kernels.go:20*/ return (t_.at_ + (i_ * t_.row_)) + (j_ * t_.step_)
-//line kernels_tandem.go:1185
+//line kernels_tandem.go:1207
 }
 
 func gpu_chains(x_ []float32, l_ int64, z_ int64, f_ int64, g_ int64, dz_ int64, df_ int64, dg_ int64, count_ int64, steps_ int64) {
-	/*line kernels.go:112*/ for count_ >= int64(4) {
+	/*line kernels.go:134*/ for count_ >= int64(4) {
 		a_ := x_[z_+l_]
-		/*line kernels.go:113*/ b_ := x_[(z_+dz_)+l_]
-		/*line kernels.go:113*/ c_ := x_[(z_+(int64(2)*dz_))+l_]
-		/*line kernels.go:113*/ d_ := x_[(z_+(int64(3)*dz_))+l_]
+		/*line kernels.go:135*/ b_ := x_[(z_+dz_)+l_]
+		/*line kernels.go:135*/ c_ := x_[(z_+(int64(2)*dz_))+l_]
+		/*line kernels.go:135*/ d_ := x_[(z_+(int64(3)*dz_))+l_]
 		at_ := f_
-		/*line kernels.go:114*/ h_ := g_
+		/*line kernels.go:136*/ h_ := g_
 		for t_, t2_ := steps_, int64(0); t2_ < t_; t2_ = t2_ + int64(1) {
 			y_ := -x_[h_+l_]
 			a_ = support.FMA32(x_[at_+l_], y_, a_)
@@ -1202,17 +1224,17 @@ func gpu_chains(x_ []float32, l_ int64, z_ int64, f_ int64, g_ int64, dz_ int64,
 			h_ = h_ + dg_
 		}
 		t3_ := z_ + l_
-		/*line kernels.go:124*/ t4_ := (z_ + dz_) + l_
-		/*line kernels.go:124*/ t5_ := (z_ + (int64(2) * dz_)) + l_
-		/*line kernels.go:124*/ t6_ := (z_ + (int64(3) * dz_)) + l_
-		/*line kernels.go:124*/ t7_ := a_
-		/*line kernels.go:124*/ t8_ := b_
-		/*line kernels.go:124*/ t9_ := c_
-		/*line kernels.go:124*/ t10_ := d_
-		/*line kernels.go:124*/ x_[t3_] = t7_
-		/*line kernels.go:124*/ x_[t4_] = t8_
-		/*line kernels.go:124*/ x_[t5_] = t9_
-		/*line kernels.go:124*/ x_[t6_] = t10_
+		/*line kernels.go:146*/ t4_ := (z_ + dz_) + l_
+		/*line kernels.go:146*/ t5_ := (z_ + (int64(2) * dz_)) + l_
+		/*line kernels.go:146*/ t6_ := (z_ + (int64(3) * dz_)) + l_
+		/*line kernels.go:146*/ t7_ := a_
+		/*line kernels.go:146*/ t8_ := b_
+		/*line kernels.go:146*/ t9_ := c_
+		/*line kernels.go:146*/ t10_ := d_
+		/*line kernels.go:146*/ x_[t3_] = t7_
+		/*line kernels.go:146*/ x_[t4_] = t8_
+		/*line kernels.go:146*/ x_[t5_] = t9_
+		/*line kernels.go:146*/ x_[t6_] = t10_
 		z_ = z_ + (int64(4) * dz_)
 		f_ = f_ + (int64(4) * dz_)
 		count_ = count_ - int64(4)
@@ -1226,27 +1248,27 @@ func gpu_chains(x_ []float32, l_ int64, z_ int64, f_ int64, g_ int64, dz_ int64,
 		z_ = z_ + dz_
 		f_ = f_ + dz_
 	}
-//line kernels_tandem.go:1230
+//line kernels_tandem.go:1252
 }
 
 func gpu_pivot(scratch_ []float32, l_ int64, t_ gpu_tile, j_ int64, n_ int64) int32 {
-	/*line kernels.go:143*/ p_ := int32(j_)
-	/*line kernels.go:143*/ most_ := gpu_magnitude(scratch_[gpu_index(t_, j_, j_)+l_])
+	/*line kernels.go:165*/ p_ := int32(j_)
+	/*line kernels.go:165*/ most_ := gpu_magnitude(scratch_[gpu_index(t_, j_, j_)+l_])
 	for i_ := j_ + int64(1); i_ < n_; i_ = i_ + int64(1) {
 		v_ := gpu_magnitude(scratch_[gpu_index(t_, i_, j_)+l_])
 		if (v_ > most_) || ((v_ != v_) && (most_ == most_)) {
 			t2_ := int32(i_)
-			/*line kernels.go:147*/ t3_ := v_
-			/*line kernels.go:147*/ p_ = t2_
-			/*line kernels.go:147*/ most_ = t3_
+			/*line kernels.go:169*/ t3_ := v_
+			/*line kernels.go:169*/ p_ = t2_
+			/*line kernels.go:169*/ most_ = t3_
 		}
 	}
 	return p_
-//line kernels_tandem.go:1246
+//line kernels_tandem.go:1268
 }
 
 func gpu_swap(scratch_ []float32, l_ int64, t_ gpu_tile, p_ int32, i_ int64, n_ int64) {
-	/*line kernels.go:162*/ other_ := (t_.at_ + (int64(p_) * t_.row_)) + l_
+	/*line kernels.go:184*/ other_ := (t_.at_ + (int64(p_) * t_.row_)) + l_
 	for t2_, j_ := n_, int64(0); j_ < t2_; j_ = j_ + int64(1) {
 		if p_ != int32(i_) {
 			at_ := gpu_index(t_, i_, j_) + l_
@@ -1255,17 +1277,30 @@ func gpu_swap(scratch_ []float32, l_ int64, t_ gpu_tile, p_ int32, i_ int64, n_ 
 			scratch_[other_+(j_*t_.step_)] = v_
 		}
 	}
-//line kernels_tandem.go:1259
+//line kernels_tandem.go:1281
+}
+
+func gpu_isFinite(a_ gpu_Matrix, first_ int64, n_ int64) bool {
+	/*line kernels.go:82*/ for t_, i_ := n_, int64(0); i_ < t_; i_ = i_ + int64(1) {
+		for t2_, j_ := n_, int64(0); j_ < t2_; j_ = j_ + int64(1) {
+			v_ := a_.Data_[((first_+i_)*a_.Stride_)+j_]
+			/*line kernels.go:84*/ if (v_ - v_) != float32(0) {
+				return false
+			}
+		}
+	}
+	return true
+//line kernels_tandem.go:1294
 }
 
 func gpu_chains_(x_ []float64, l_ int64, z_ int64, f_ int64, g_ int64, dz_ int64, df_ int64, dg_ int64, count_ int64, steps_ int64) {
-	/*line kernels.go:112*/ for count_ >= int64(4) {
+	/*line kernels.go:134*/ for count_ >= int64(4) {
 		a_ := x_[z_+l_]
-		/*line kernels.go:113*/ b_ := x_[(z_+dz_)+l_]
-		/*line kernels.go:113*/ c_ := x_[(z_+(int64(2)*dz_))+l_]
-		/*line kernels.go:113*/ d_ := x_[(z_+(int64(3)*dz_))+l_]
+		/*line kernels.go:135*/ b_ := x_[(z_+dz_)+l_]
+		/*line kernels.go:135*/ c_ := x_[(z_+(int64(2)*dz_))+l_]
+		/*line kernels.go:135*/ d_ := x_[(z_+(int64(3)*dz_))+l_]
 		at_ := f_
-		/*line kernels.go:114*/ h_ := g_
+		/*line kernels.go:136*/ h_ := g_
 		for t_, t2_ := steps_, int64(0); t2_ < t_; t2_ = t2_ + int64(1) {
 			y_ := -x_[h_+l_]
 			a_ = math.FMA(x_[at_+l_], y_, a_)
@@ -1276,17 +1311,17 @@ func gpu_chains_(x_ []float64, l_ int64, z_ int64, f_ int64, g_ int64, dz_ int64
 			h_ = h_ + dg_
 		}
 		t3_ := z_ + l_
-		/*line kernels.go:124*/ t4_ := (z_ + dz_) + l_
-		/*line kernels.go:124*/ t5_ := (z_ + (int64(2) * dz_)) + l_
-		/*line kernels.go:124*/ t6_ := (z_ + (int64(3) * dz_)) + l_
-		/*line kernels.go:124*/ t7_ := a_
-		/*line kernels.go:124*/ t8_ := b_
-		/*line kernels.go:124*/ t9_ := c_
-		/*line kernels.go:124*/ t10_ := d_
-		/*line kernels.go:124*/ x_[t3_] = t7_
-		/*line kernels.go:124*/ x_[t4_] = t8_
-		/*line kernels.go:124*/ x_[t5_] = t9_
-		/*line kernels.go:124*/ x_[t6_] = t10_
+		/*line kernels.go:146*/ t4_ := (z_ + dz_) + l_
+		/*line kernels.go:146*/ t5_ := (z_ + (int64(2) * dz_)) + l_
+		/*line kernels.go:146*/ t6_ := (z_ + (int64(3) * dz_)) + l_
+		/*line kernels.go:146*/ t7_ := a_
+		/*line kernels.go:146*/ t8_ := b_
+		/*line kernels.go:146*/ t9_ := c_
+		/*line kernels.go:146*/ t10_ := d_
+		/*line kernels.go:146*/ x_[t3_] = t7_
+		/*line kernels.go:146*/ x_[t4_] = t8_
+		/*line kernels.go:146*/ x_[t5_] = t9_
+		/*line kernels.go:146*/ x_[t6_] = t10_
 		z_ = z_ + (int64(4) * dz_)
 		f_ = f_ + (int64(4) * dz_)
 		count_ = count_ - int64(4)
@@ -1300,27 +1335,27 @@ func gpu_chains_(x_ []float64, l_ int64, z_ int64, f_ int64, g_ int64, dz_ int64
 		z_ = z_ + dz_
 		f_ = f_ + dz_
 	}
-//line kernels_tandem.go:1304
+//line kernels_tandem.go:1339
 }
 
 func gpu_pivot_(scratch_ []float64, l_ int64, t_ gpu_tile, j_ int64, n_ int64) int32 {
-	/*line kernels.go:143*/ p_ := int32(j_)
-	/*line kernels.go:143*/ most_ := gpu_magnitude_(scratch_[gpu_index(t_, j_, j_)+l_])
+	/*line kernels.go:165*/ p_ := int32(j_)
+	/*line kernels.go:165*/ most_ := gpu_magnitude_(scratch_[gpu_index(t_, j_, j_)+l_])
 	for i_ := j_ + int64(1); i_ < n_; i_ = i_ + int64(1) {
 		v_ := gpu_magnitude_(scratch_[gpu_index(t_, i_, j_)+l_])
 		if (v_ > most_) || ((v_ != v_) && (most_ == most_)) {
 			t2_ := int32(i_)
-			/*line kernels.go:147*/ t3_ := v_
-			/*line kernels.go:147*/ p_ = t2_
-			/*line kernels.go:147*/ most_ = t3_
+			/*line kernels.go:169*/ t3_ := v_
+			/*line kernels.go:169*/ p_ = t2_
+			/*line kernels.go:169*/ most_ = t3_
 		}
 	}
 	return p_
-//line kernels_tandem.go:1320
+//line kernels_tandem.go:1355
 }
 
 func gpu_swap_(scratch_ []float64, l_ int64, t_ gpu_tile, p_ int32, i_ int64, n_ int64) {
-	/*line kernels.go:162*/ other_ := (t_.at_ + (int64(p_) * t_.row_)) + l_
+	/*line kernels.go:184*/ other_ := (t_.at_ + (int64(p_) * t_.row_)) + l_
 	for t2_, j_ := n_, int64(0); j_ < t2_; j_ = j_ + int64(1) {
 		if p_ != int32(i_) {
 			at_ := gpu_index(t_, i_, j_) + l_
@@ -1329,20 +1364,33 @@ func gpu_swap_(scratch_ []float64, l_ int64, t_ gpu_tile, p_ int32, i_ int64, n_
 			scratch_[other_+(j_*t_.step_)] = v_
 		}
 	}
-//line kernels_tandem.go:1333
+//line kernels_tandem.go:1368
+}
+
+func gpu_isFinite_(a_ gpu_Matrix__, first_ int64, n_ int64) bool {
+	/*line kernels.go:82*/ for t_, i_ := n_, int64(0); i_ < t_; i_ = i_ + int64(1) {
+		for t2_, j_ := n_, int64(0); j_ < t2_; j_ = j_ + int64(1) {
+			v_ := a_.Data_[((first_+i_)*a_.Stride_)+j_]
+			/*line kernels.go:84*/ if (v_ - v_) != float64(0) {
+				return false
+			}
+		}
+	}
+	return true
+//line kernels_tandem.go:1381
 }
 
 func gpu_sidesOf(t_ gpu_tile, n_ int64) gpu_tile {
 	/*line kernels.go:30*/ t2_ := gpu_tile{at_: t_.at_ + (n_ * t_.row_), row_: int64(4) * t_.step_, step_: t_.step_}
 	/*line kernels.go:30*/ return t2_
-//line kernels_tandem.go:1339
+//line kernels_tandem.go:1387
 }
 
 func gpu_substitute(x_ []float32, l_ int64, z_ int64, f_ int64, g_ int64, df_ int64, dg_ int64, dz_ int64, steps_ int64) {
-	/*line kernels.go:311*/ a_ := x_[z_+l_]
-	/*line kernels.go:311*/ b_ := x_[(z_+dz_)+l_]
-	/*line kernels.go:311*/ c_ := x_[(z_+(int64(2)*dz_))+l_]
-	/*line kernels.go:311*/ d_ := x_[(z_+(int64(3)*dz_))+l_]
+	/*line kernels.go:333*/ a_ := x_[z_+l_]
+	/*line kernels.go:333*/ b_ := x_[(z_+dz_)+l_]
+	/*line kernels.go:333*/ c_ := x_[(z_+(int64(2)*dz_))+l_]
+	/*line kernels.go:333*/ d_ := x_[(z_+(int64(3)*dz_))+l_]
 	for t_, t2_ := steps_, int64(0); t2_ < t_; t2_ = t2_ + int64(1) {
 		y_ := -x_[f_+l_]
 		a_ = support.FMA32(y_, x_[g_+l_], a_)
@@ -1353,32 +1401,32 @@ func gpu_substitute(x_ []float32, l_ int64, z_ int64, f_ int64, g_ int64, df_ in
 		g_ = g_ + dg_
 	}
 	t3_ := z_ + l_
-	/*line kernels.go:321*/ t4_ := (z_ + dz_) + l_
-	/*line kernels.go:321*/ t5_ := (z_ + (int64(2) * dz_)) + l_
-	/*line kernels.go:321*/ t6_ := (z_ + (int64(3) * dz_)) + l_
-	/*line kernels.go:321*/ t7_ := a_
-	/*line kernels.go:321*/ t8_ := b_
-	/*line kernels.go:321*/ t9_ := c_
-	/*line kernels.go:321*/ t10_ := d_
-	/*line kernels.go:321*/ x_[t3_] = t7_
-	/*line kernels.go:321*/ x_[t4_] = t8_
-	/*line kernels.go:321*/ x_[t5_] = t9_
-	/*line kernels.go:321*/ x_[t6_] = t10_
-//line kernels_tandem.go:1368
+	/*line kernels.go:343*/ t4_ := (z_ + dz_) + l_
+	/*line kernels.go:343*/ t5_ := (z_ + (int64(2) * dz_)) + l_
+	/*line kernels.go:343*/ t6_ := (z_ + (int64(3) * dz_)) + l_
+	/*line kernels.go:343*/ t7_ := a_
+	/*line kernels.go:343*/ t8_ := b_
+	/*line kernels.go:343*/ t9_ := c_
+	/*line kernels.go:343*/ t10_ := d_
+	/*line kernels.go:343*/ x_[t3_] = t7_
+	/*line kernels.go:343*/ x_[t4_] = t8_
+	/*line kernels.go:343*/ x_[t5_] = t9_
+	/*line kernels.go:343*/ x_[t6_] = t10_
+//line kernels_tandem.go:1416
 }
 
 func gpu_divide(x_ []float32, l_ int64, z_ int64, dz_ int64, by_ float32) {
-	/*line kernels.go:325*/ for i_ := int64(0); i_ < int64(4); i_ = i_ + int64(1) {
+	/*line kernels.go:347*/ for i_ := int64(0); i_ < int64(4); i_ = i_ + int64(1) {
 		x_[(z_+(i_*dz_))+l_] = x_[(z_+(i_*dz_))+l_] / by_
 	}
-//line kernels_tandem.go:1375
+//line kernels_tandem.go:1423
 }
 
 func gpu_substitute_(x_ []float64, l_ int64, z_ int64, f_ int64, g_ int64, df_ int64, dg_ int64, dz_ int64, steps_ int64) {
-	/*line kernels.go:311*/ a_ := x_[z_+l_]
-	/*line kernels.go:311*/ b_ := x_[(z_+dz_)+l_]
-	/*line kernels.go:311*/ c_ := x_[(z_+(int64(2)*dz_))+l_]
-	/*line kernels.go:311*/ d_ := x_[(z_+(int64(3)*dz_))+l_]
+	/*line kernels.go:333*/ a_ := x_[z_+l_]
+	/*line kernels.go:333*/ b_ := x_[(z_+dz_)+l_]
+	/*line kernels.go:333*/ c_ := x_[(z_+(int64(2)*dz_))+l_]
+	/*line kernels.go:333*/ d_ := x_[(z_+(int64(3)*dz_))+l_]
 	for t_, t2_ := steps_, int64(0); t2_ < t_; t2_ = t2_ + int64(1) {
 		y_ := -x_[f_+l_]
 		a_ = math.FMA(y_, x_[g_+l_], a_)
@@ -1389,39 +1437,39 @@ func gpu_substitute_(x_ []float64, l_ int64, z_ int64, f_ int64, g_ int64, df_ i
 		g_ = g_ + dg_
 	}
 	t3_ := z_ + l_
-	/*line kernels.go:321*/ t4_ := (z_ + dz_) + l_
-	/*line kernels.go:321*/ t5_ := (z_ + (int64(2) * dz_)) + l_
-	/*line kernels.go:321*/ t6_ := (z_ + (int64(3) * dz_)) + l_
-	/*line kernels.go:321*/ t7_ := a_
-	/*line kernels.go:321*/ t8_ := b_
-	/*line kernels.go:321*/ t9_ := c_
-	/*line kernels.go:321*/ t10_ := d_
-	/*line kernels.go:321*/ x_[t3_] = t7_
-	/*line kernels.go:321*/ x_[t4_] = t8_
-	/*line kernels.go:321*/ x_[t5_] = t9_
-	/*line kernels.go:321*/ x_[t6_] = t10_
-//line kernels_tandem.go:1404
+	/*line kernels.go:343*/ t4_ := (z_ + dz_) + l_
+	/*line kernels.go:343*/ t5_ := (z_ + (int64(2) * dz_)) + l_
+	/*line kernels.go:343*/ t6_ := (z_ + (int64(3) * dz_)) + l_
+	/*line kernels.go:343*/ t7_ := a_
+	/*line kernels.go:343*/ t8_ := b_
+	/*line kernels.go:343*/ t9_ := c_
+	/*line kernels.go:343*/ t10_ := d_
+	/*line kernels.go:343*/ x_[t3_] = t7_
+	/*line kernels.go:343*/ x_[t4_] = t8_
+	/*line kernels.go:343*/ x_[t5_] = t9_
+	/*line kernels.go:343*/ x_[t6_] = t10_
+//line kernels_tandem.go:1452
 }
 
 func gpu_divide_(x_ []float64, l_ int64, z_ int64, dz_ int64, by_ float64) {
-	/*line kernels.go:325*/ for i_ := int64(0); i_ < int64(4); i_ = i_ + int64(1) {
+	/*line kernels.go:347*/ for i_ := int64(0); i_ < int64(4); i_ = i_ + int64(1) {
 		x_[(z_+(i_*dz_))+l_] = x_[(z_+(i_*dz_))+l_] / by_
 	}
-//line kernels_tandem.go:1411
+//line kernels_tandem.go:1459
 }
 
 func gpu_magnitude(v_ float32) float32 {
-	/*line kernels.go:154*/ if v_ < float32(0) {
+	/*line kernels.go:176*/ if v_ < float32(0) {
 		return -v_
 	}
 	return v_
-//line kernels_tandem.go:1419
+//line kernels_tandem.go:1467
 }
 
 func gpu_magnitude_(v_ float64) float64 {
-	/*line kernels.go:154*/ if v_ < float64(0) {
+	/*line kernels.go:176*/ if v_ < float64(0) {
 		return -v_
 	}
 	return v_
-//line kernels_tandem.go:1427
+//line kernels_tandem.go:1475
 }
