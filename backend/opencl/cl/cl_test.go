@@ -708,6 +708,9 @@ func TestFailedUserEvent(t *testing.T) {
 	gate, err := f.CreateUserEvent()
 	f.ok(err)
 	defer gate.Release()
+	if err := gate.SetUserEventStatus(math.MinInt); math.MinInt < math.MinInt32 && err != cl.ErrInvalidValue {
+		t.Errorf("a status that is no int32: %v", err)
+	}
 	f.ok(gate.SetUserEventStatus(-5))
 	if s, err := gate.Status(); s != -5 || err != cl.ErrOutOfResources {
 		t.Errorf("failed event: %v, %v", s, err)
@@ -755,6 +758,9 @@ func TestNoObject(t *testing.T) {
 	f.ok(err)
 	released.Release()
 	released.Release()
+	if name, size := (*cl.Platform)(nil).Name(), (*cl.MemObject)(nil).Size(); name != "" || size != 0 {
+		t.Errorf("no platform is %q, no buffer has %d bytes", name, size)
+	}
 	for _, q := range []*cl.CommandQueue{nil, {}, released} {
 		if q.Finish() != cl.ErrInvalidCommandQueue || q.Flush() != cl.ErrInvalidCommandQueue {
 			t.Error("a queue that is none finishes")

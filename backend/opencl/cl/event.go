@@ -67,6 +67,9 @@ func (e *Event) SetUserEventStatus(status int) error {
 	if api() != nil && api().SetUserEventStatus == nil {
 		return ErrUnsupported
 	}
+	if status != int(int32(status)) {
+		return ErrInvalidValue
+	}
 	return e.use(func(id capi.Event) error {
 		return toError(api().SetUserEventStatus(id, int32(status)))
 	})

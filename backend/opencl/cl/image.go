@@ -70,21 +70,18 @@ func (d *ImageDescription) region() [3]int {
 }
 
 // dataSize is how many bytes the rows and slices of a region take, with the gap after every row and
-// slice, because drivers copy whole rows. ok is false for sizes that no memory can have.
+// slice, because drivers copy whole rows. ok is false for sizes that no memory can have, and for
+// pitches that are less than a row or a slice.
 func dataSize(region [3]int, pixel, rowPitch, slicePitch int) (n int, ok bool) {
-	if rowPitch == 0 {
-		rowPitch, ok = product(region[0], pixel)
-		if !ok {
-			return 0, false
-		}
+	row, ok := product(region[0], pixel)
+	if !ok || rowPitch != 0 && rowPitch < row {
+		return 0, false
 	}
-	if slicePitch == 0 {
-		slicePitch, ok = product(rowPitch, region[1])
-		if !ok {
-			return 0, false
-		}
+	slice, ok := product(max(row, rowPitch), region[1])
+	if !ok || slicePitch != 0 && slicePitch < slice {
+		return 0, false
 	}
-	return product(slicePitch, region[2])
+	return product(max(slice, slicePitch), region[2])
 }
 
 // product multiplies, unless a factor is negative or the product is no int.
@@ -182,8 +179,15 @@ func (ctx *Context) CreateImageFromImage(flags MemFlag, img image.Image) (*MemOb
 		return ctx.createImage8(flags, ImageFormat{ChannelOrderRGBA, ChannelDataTypeUNormInt8}, m.Bounds(), m.Stride,
 			m.Pix)
 	}
+	if img == nil {
+		return nil, ErrInvalidValue
+	}
 	b := img.Bounds()
-	data := make([]byte, 0, b.Dx()*b.Dy()*4)
+	n, ok := dataSize([3]int{b.Dx(), b.Dy(), 1}, 4, 0, 0)
+	if !ok { // as of an image.Uniform
+		return nil, ErrInvalidImageSize
+	}
+	data := make([]byte, 0, n)
 	for y := b.Min.Y; y < b.Max.Y; y++ {
 		for x := b.Min.X; x < b.Max.X; x++ {
 			r, g, b, a := img.At(x, y).RGBA()
@@ -244,8 +248,9 @@ func (b *MemObject) checkRegion(origin, region [3]int, rowPitch, slicePitch, n i
 }
 
 // EnqueueReadImage copies a region of an image to data, whose rows and slices lie rowPitch and
-// slicePitch bytes apart, or without gaps where these are 0. Data that is too short is
-// ErrInvalidValue. For a call that does not block, see EnqueueReadBuffer.
+// slicePitch bytes apart, or without gaps where these are 0. Data that is too short, and pitches
+// that are less than a row or a slice, are ErrInvalidValue. For a call that does not block, see
+// EnqueueReadBuffer.
 func (q *CommandQueue) EnqueueReadImage(image *MemObject, blocking bool, origin, region [3]int, rowPitch,
 	slicePitch int, data []byte,
 	eventWaitList []*Event,

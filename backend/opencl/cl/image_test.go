@@ -132,6 +132,8 @@ func TestOtherImages(t *testing.T) {
 			region := [3]int{c.w, c.h, c.d}
 			g.refuse(cl.ErrInvalidValue)(g.queue.EnqueueReadImage(m, true, [3]int{}, region, 0, 0, data[:len(data)-1],
 				nil))
+			g.refuse(cl.ErrInvalidValue)(g.queue.EnqueueWriteImage(m, true, [3]int{}, region, 4*c.w-1, 0, data, nil))
+			g.refuse(cl.ErrInvalidValue)(g.queue.EnqueueReadImage(m, true, [3]int{}, region, 0, 4*c.w-1, data, nil))
 			if _, err := g.CreateImage(cl.MemCopyHostPtr, rgba8, c.desc,
 				data[:len(data)-1]); err != cl.ErrInvalidHostPtr {
 				t.Errorf("image of too little data: %v", err)
@@ -185,6 +187,16 @@ func TestImageFromImage(t *testing.T) {
 					t.Fatalf("%T: pixel %d,%d is %v, want %v", img, x, y, p[:4], want)
 				}
 			}
+		}
+	}
+}
+
+// What is no image, or has no end, is an error.
+func TestImageFromNone(t *testing.T) {
+	f := setUp(t)
+	for img, want := range map[image.Image]error{nil: cl.ErrInvalidValue, image.White: cl.ErrInvalidImageSize} {
+		if _, err := f.CreateImageFromImage(cl.MemReadOnly|cl.MemCopyHostPtr, img); err != want {
+			t.Errorf("%T: %v, want %v", img, err, want)
 		}
 	}
 }

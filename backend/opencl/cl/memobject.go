@@ -46,7 +46,12 @@ func (b *MemObject) id() capi.Mem { return capi.Mem(b.h.id) }
 
 // Size is the size in bytes that the buffer was made with; of an image, the length of the data that
 // it was made from.
-func (b *MemObject) Size() int { return b.size }
+func (b *MemObject) Size() int {
+	if b == nil {
+		return 0
+	}
+	return b.size
+}
 
 // CreateBufferUnsafe makes a buffer of size bytes. dataPtr is nil, or host memory of that size for
 // MemCopyHostPtr or MemUseHostPtr.

@@ -36,8 +36,11 @@ func (p *Platform) GetDevices(deviceType DeviceType) ([]*Device, error) {
 	return GetDevices(p, deviceType)
 }
 
-// text is a property of the platform, "" where the platform does not tell.
+// text is a property of the platform, "" where there is none, or it does not tell.
 func (p *Platform) text(param uint32) string {
+	if p == nil {
+		return ""
+	}
 	s, _ := infoString(func(size uintptr, value unsafe.Pointer, sizeRet *uintptr) int32 {
 		return api().GetPlatformInfo(p.id, param, size, value, sizeRet)
 	})
