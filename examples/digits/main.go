@@ -16,8 +16,8 @@ import (
 	"io"
 	"slices"
 
-	"github.com/tandem-gpu/tandem/examples/internal/digits"
-	"github.com/tandem-gpu/tandem/examples/internal/program"
+	"github.com/tandem-gpu/tandem/examples/handwriting"
+	"github.com/tandem-gpu/tandem/examples/program"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -27,7 +27,7 @@ func main() { program.Main(run) }
 const trained = 1000
 
 func run(w io.Writer, spec string) error {
-	images, labels, err := digits.Load()
+	images, labels, err := handwriting.Load()
 	if err != nil {
 		return err
 	}

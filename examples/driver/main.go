@@ -18,6 +18,7 @@ import (
 
 	"github.com/tandem-gpu/tandem/backend"
 	_ "github.com/tandem-gpu/tandem/backend/cudasim" // for -backend cudasim; nothing else needs it
+	"github.com/tandem-gpu/tandem/examples/program"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -28,7 +29,7 @@ func init() { backend.Register(driver) }
 
 func main() {
 	spec := flag.String("backend", driver.Name(), "device: counting, cpu, opencl, ...")
-	flag.Parse()
+	program.Parse()
 	if err := run(os.Stdout, *spec); err != nil {
 		log.Fatal(err)
 	}

@@ -21,7 +21,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/tandem-gpu/tandem/examples/internal/program"
+	"github.com/tandem-gpu/tandem/examples/program"
 	"github.com/tandem-gpu/tandem/linalg"
 	"github.com/tandem-gpu/tandem/rmath"
 )

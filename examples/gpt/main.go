@@ -23,6 +23,7 @@ import (
 
 	_ "github.com/tandem-gpu/tandem/backend/cudasim" // for -backend cudasim; nothing else needs it
 	"github.com/tandem-gpu/tandem/cluster"
+	"github.com/tandem-gpu/tandem/examples/program"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -69,7 +70,7 @@ func main() {
 	flag.Float64Var(&o.temperature, "temperature", o.temperature, "how freely to write: at 0 the likeliest always")
 	flag.BoolVar(&o.int8, "int8", false, "write with weights of 8 bits")
 	flag.BoolVar(&o.mpi, "mpi", false, "share each batch with the other ranks of an MPI job")
-	flag.Parse()
+	program.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
 	start := run

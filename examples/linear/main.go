@@ -17,7 +17,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/tandem-gpu/tandem/backend"
-	"github.com/tandem-gpu/tandem/examples/internal/program"
+	"github.com/tandem-gpu/tandem/examples/program"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 

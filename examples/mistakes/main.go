@@ -10,6 +10,7 @@ import (
 	"log"
 	"os"
 	"runtime"
+	"strings"
 
 	"github.com/tandem-gpu/tandem/backend"
 	_ "github.com/tandem-gpu/tandem/backend/cudasim"
@@ -21,7 +22,7 @@ func main() {
 	runtime.LockOSThread() // oclgrind looks for what is not initialised by thread
 	spec := flag.String("backend", "", "device: cpu, opencl, opencl:1, ...; by default what TANDEM_BACKEND says")
 	flag.Parse()
-	if err := run(os.Stdout, *spec, flag.Arg(0)); err != nil {
+	if err := run(os.Stdout, *spec, strings.Join(flag.Args(), " ")); err != nil {
 		log.Fatal(err)
 	}
 }

@@ -16,8 +16,8 @@ import (
 	"io"
 
 	"github.com/tandem-gpu/tandem/array/np"
-	"github.com/tandem-gpu/tandem/examples/internal/digits"
-	"github.com/tandem-gpu/tandem/examples/internal/program"
+	"github.com/tandem-gpu/tandem/examples/handwriting"
+	"github.com/tandem-gpu/tandem/examples/program"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -29,7 +29,7 @@ const (
 )
 
 func run(w io.Writer, spec string) error {
-	images, _, err := digits.Load()
+	images, _, err := handwriting.Load()
 	if err != nil {
 		return err
 	}

@@ -23,12 +23,13 @@ import (
 
 	"github.com/tandem-gpu/tandem/backend"
 	_ "github.com/tandem-gpu/tandem/backend/cudasim"
+	"github.com/tandem-gpu/tandem/examples/program"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
 func main() {
 	spec := flag.String("backend", "", "device: cpu, opencl, opencl:1, ...; by default all there are")
-	flag.Parse()
+	program.Parse()
 	if err := run(os.Stdout, *spec); err != nil {
 		log.Fatal(err)
 	}

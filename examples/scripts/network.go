@@ -8,14 +8,14 @@ import (
 
 	"github.com/tandem-gpu/tandem/array"
 	"github.com/tandem-gpu/tandem/array/np"
-	"github.com/tandem-gpu/tandem/examples/internal/digits"
+	"github.com/tandem-gpu/tandem/examples/handwriting"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
 // network learns from 1,500 digits, a hundred at each step, and reads the others.
 func network(w io.Writer, s *linalg.Session, steps int) result {
 	const hidden, trained, batch, rate = 32, 1500, 100, 0.5
-	images, labels, err := digits.Load()
+	images, labels, err := handwriting.Load()
 	check(err)
 	x, digit := np.Mul(np.Upload(s, images), 1.0/16), np.FromColumn(s, labels)
 	y, r := np.Convert[float32](np.Equal(digit, np.Range[int32](s, 10, 0, 1))), &array.Stream{Seed: 3}
@@ -29,6 +29,7 @@ func network(w io.Writer, s *linalg.Session, steps int) result {
 		return h, p
 	}
 	step, losses := array.Value[float32](-rate/batch), np.Zeros[float32](s, 1, steps)
+	check(losses.Err())
 	for i := range steps {
 		from := i * batch % trained
 		x, y := np.Rows(x, from, from+batch), np.Rows(y, from, from+batch)

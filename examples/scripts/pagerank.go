@@ -18,6 +18,7 @@ func pagerank(w io.Writer, s *linalg.Session, n int) result {
 		rank = np.FMA(np.MatMul(links, rank), 0.85, 0.15/float64(n))
 	}
 	best, pages := np.TopK(np.T(rank), 5)
+	check(best.Err())
 	fmt.Fprintf(w, "best: %v %.6f\n", pages, best)
 	return rank
 }

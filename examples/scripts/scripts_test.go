@@ -123,6 +123,11 @@ func TestFails(t *testing.T) {
 			t.Errorf("%d by %[1]d points: %v", n, err)
 		}
 	}
+	for name, n := range map[string]int{"network": -1, "pagerank": 2} { // in numbers that are only printed
+		if err := run(io.Discard, "cpu", n, []string{name}); !errors.Is(err, linalg.ErrShape) {
+			t.Errorf("%s of %d: %v", name, n, err)
+		}
+	}
 	if err := run(io.Discard, "cpu", 0, []string{"cold"}); err == nil || !strings.Contains(err.Error(), "cold") {
 		t.Errorf("a script that there is not: %v", err)
 	}

@@ -8,14 +8,14 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/tandem-gpu/tandem/examples/internal/digits"
+	"github.com/tandem-gpu/tandem/examples/handwriting"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
 // components finds the directions in which images of digits differ most: the right singular vectors
 // of the images less their mean. The squares of the singular values are how much each explains.
 func components(ctx context.Context, w io.Writer, s *linalg.Session) error {
-	images, _, err := digits.Load()
+	images, _, err := handwriting.Load()
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 	"io"
 
 	"github.com/tandem-gpu/tandem/backend"
-	"github.com/tandem-gpu/tandem/examples/internal/program"
+	"github.com/tandem-gpu/tandem/examples/program"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 

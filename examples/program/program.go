@@ -15,8 +15,16 @@ import (
 func Main(run func(w io.Writer, spec string) error) {
 	spec := flag.String("backend", "",
 		"device: cpu, opencl, opencl:1, ...; by default what "+backend.EnvBackend+" says, or the best")
-	flag.Parse()
+	Parse()
 	if err := run(os.Stdout, *spec); err != nil {
 		log.Fatal(err)
+	}
+}
+
+// Parse reads flags, and ends the program where there are other arguments.
+func Parse() {
+	flag.Parse()
+	if flag.NArg() > 0 {
+		log.Fatalf("there are no arguments but flags: %q", flag.Args())
 	}
 }

@@ -1,10 +1,10 @@
-// Package digits holds images of handwritten digits, for the examples.
+// Package handwriting holds images of handwritten digits, for the examples.
 //
 // The 1,797 images of 8 by 8 pixels are the test part of "Optical Recognition of Handwritten
 // Digits" by E. Alpaydin and C. Kaynak (1998), UCI Machine Learning Repository, licence CC BY 4.0
 // (https://creativecommons.org/licenses/by/4.0/). digits.csv.gz has one a line: 64 values from 0 to
 // 16, row by row, then the digit. It is the copy that Debian's package python3-sklearn carries.
-package digits
+package handwriting
 
 import (
 	"bytes"
