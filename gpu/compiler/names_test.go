@@ -70,7 +70,10 @@ func u00e9tat(it gpu.Item, out []float32) { out[0] = 2 }
 //tandem:kernel
 func 世界(it gpu.Item, out []float32) { out[0] = 3 }
 
-var _, _ = launchÉtat[[]float32], launch世界[[]float32]
+//tandem:kernel
+func init_(it gpu.Item, out []float32) { out[0] = 4 }
+
+var _, _, _ = launchÉtat[[]float32], launch世界[[]float32], launchInit_[[]float32]
 `},
 		"imports": {
 			"k.go": `package main

@@ -110,6 +110,9 @@ func (f *frame) collect(g func()) []*ir.Stmt {
 
 // declare makes a variable of value x; nil is zero.
 func (f *frame) declare(pos token.Pos, name string, t *ir.Type, x *ir.Expr) *ir.Variable {
+	if t.Kind == ir.KindItem {
+		f.refuse(pos, "an item is only passed on, and asked; a kernel has one: use its parameter")
+	}
 	v := f.fn.NewVar(name, t)
 	f.emit(&ir.Stmt{Kind: ir.StmtDecl, Pos: pos, Var: v, X: x})
 	return v

@@ -67,6 +67,8 @@ func (f *frame) ident(e *ast.Ident) *ir.Expr {
 		switch {
 		case b.v != nil:
 			return ir.VarExpr(b.v, e.Pos())
+		case b.e != nil && b.e.Type.Kind == ir.KindItem:
+			return &ir.Expr{Op: b.e.Op, Type: b.e.Type, Pos: e.Pos()}
 		case b.e != nil:
 			return b.e
 		}

@@ -257,7 +257,7 @@ func (f *frame) assignOne(pos token.Pos, l, r ast.Expr) {
 
 // discard evaluates e for what it does.
 func (f *frame) discard(e *ir.Expr) {
-	if e.Op != ir.OpConst {
+	if e.Op != ir.OpConst && e.Type.Kind != ir.KindItem {
 		f.temp(e)
 	}
 }
@@ -315,6 +315,8 @@ func (f *frame) fixed(x *ir.Expr, slices bool) *ir.Expr {
 // store is x = v.
 func (f *frame) store(pos token.Pos, x, v *ir.Expr) {
 	switch {
+	case x.Type.Kind == ir.KindItem:
+		f.refuse(pos, "an item is assigned again; a kernel has one")
 	case !x.Place():
 		f.refuse(pos, "an assignment to what is no variable; assign to one")
 	case x.Type.Kind == ir.KindPointer:

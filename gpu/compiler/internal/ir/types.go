@@ -320,6 +320,8 @@ func (tt *TypeTable) Of(t types.Type, s Space) (*Type, error) {
 				fmt.Errorf("an array of %d elements is too large for a device; pass a slice to the kernel", u.Len())
 		case elem.HasReference():
 			return nil, fmt.Errorf("a kernel has no arrays of pointers or slices; keep indices instead")
+		case elem.Kind == KindItem:
+			return nil, fmt.Errorf("a kernel has one item; use that, without an array")
 		}
 		return tt.array(elem, u.Len()), nil
 	case *types.Slice:

@@ -470,3 +470,22 @@ func unsupported(it gpu.Item, x []int32, y []float32) {
 	var none [0]int32       // want "arrays without elements"
 	x[2] = int32(len(none))
 }
+
+//tandem:kernel
+func itemAsValue(it gpu.Item, x []int32) {
+	_ = it
+	x[itself(it).Global(0)] = 1 // want "an item is only passed on"
+	p := &it                    // want "an item is only passed on"
+	var other gpu.Item          // want "an item is only passed on"
+	two := [2]gpu.Item{it, it}  // want "has one item"
+	it = gpu.Item{}             // want "allocates nothing"
+	_, _, _ = p, other, two
+}
+
+func itself(it gpu.Item) gpu.Item { return it }
+
+//tandem:kernel
+func itemAgain(it gpu.Item, x []int32) {
+	same := it
+	it = same // want "an item is assigned again"
+}
