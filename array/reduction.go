@@ -236,6 +236,8 @@ func (r *reducer[T]) check() error {
 	_, isInt := any(*new(T)).(int32)
 	terms := r.over.terms(r.rows, r.cols)
 	switch m, n := r.over.Dims(r.rows, r.cols); {
+	case r.over < OverAll || r.over > OverColumns:
+		return argument(r.op.Name, fmt.Sprintf("there is no Over(%d)", r.over))
 	case r.op.Floats && isInt:
 		return fmt.Errorf("array: %s of int32: %w: it is for floating-point numbers", r.op.Name, backend.ErrUnsupported)
 	case r.op.kind.Most && terms == 0 && m*n > 0:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -399,6 +400,8 @@ func TestWrongArguments(t *testing.T) {
 			"a product":               func() error { _, err := MatMul(ctx, s, a, b); return err },
 			"another grid":            func() error { _, err := MatMul(ctx, s, a, o); return err },
 			"a sum":                   func() error { _, err := Add(ctx, s, a, b); return err },
+			"a block without end":     func() error { _, err := c.Grid(ctx, 1, math.MaxInt); return err },
+			"no transposition":        func() error { return Gemm(ctx, s, 1, 'N', square, 0, square, 1, a) },
 			"an overlap":              func() error { return Gemm(ctx, s, 1, 'N', square, 'N', square, 1, square) },
 			"a rank":                  func() error { _, err := Scatter(ctx, g, 4, none); return err },
 			"no rank":                 func() error { _, err := a.Gather(ctx, -1); return err },
@@ -448,6 +451,7 @@ func checkNil(ctx context.Context, s *linalg.Session, a, b *Matrix[float64]) err
 		{second(Elementwise[float64](ctx, s, kernels.Add, 2)), linalg.ErrShape, "not 0", false},
 		{second(Transpose[float64](ctx, nil)), linalg.ErrShape, "Transpose: the matrix is nil", false},
 		{second(Reduce[float64](ctx, none, sum, array.OverAll, a)), backend.ErrArgument, "there is no session", true},
+		{second(Reduce[float64](ctx, s, sum, array.Over(7), a)), backend.ErrArgument, "there is no Over(7)", true},
 		{second(Reduce[float64](ctx, s, nil, array.OverAll, a)), backend.ErrArgument, "the reduction is nil", true},
 		{second(Reduce[float64, float64](ctx, s, sum, array.OverAll, nil)), linalg.ErrShape, "sum: a is nil", false},
 		{second((*Matrix[float64])(nil).Gather(ctx, 0)), linalg.ErrShape, "Gather: the matrix is nil", false},

@@ -33,6 +33,11 @@ func Gemm[T linalg.Element](
 	if err := check("Gemm", s, a, b, c); err != nil {
 		return err
 	}
+	for _, t := range []blas.Transpose{tA, tB} {
+		if t != blas.NoTrans && t != blas.Trans && t != blas.ConjTrans {
+			return c.g.c.alike("%w", shapeError("%q is no transposition: use blas.NoTrans or blas.Trans", byte(t)))
+		}
+	}
 	m, k := transposedDims(a, tA)
 	kb, n := transposedDims(b, tB)
 	switch {

@@ -6,6 +6,7 @@ import (
 	"iter"
 
 	"github.com/tandem-gpu/tandem/cluster/internal/mpi"
+	"github.com/tandem-gpu/tandem/kernels"
 )
 
 // DefaultBlock is the number of rows and of columns of a matrix's blocks, where none is asked for.
@@ -24,9 +25,9 @@ type Grid struct {
 
 // Grid makes a grid of that many rows, which must divide the number of ranks, for blocks of block
 // by block elements. 0 rows are as many as make the grid nearest to a square, with no more rows
-// than columns; a block of 0 is DefaultBlock.
+// than columns; a block of 0 is DefaultBlock, and none is larger than kernels.MaxDim.
 func (c *Comm) Grid(ctx context.Context, rows, block int) (*Grid, error) {
-	if rows < 0 || block < 0 || rows > 0 && c.size%rows != 0 {
+	if rows < 0 || block < 0 || block > kernels.MaxDim || rows > 0 && c.size%rows != 0 {
 		return nil, c.alike("%w", shapeError("a grid of %d ranks in %d rows, with blocks of %d", c.size, rows, block))
 	}
 	g := c.square

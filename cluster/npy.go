@@ -26,7 +26,8 @@ type File struct {
 
 // Stat says what a .npy file holds, which every rank opens by the same name. It is an error where
 // one rank cannot, or has another file there: one of another length, with another header, or other
-// bytes in some of 64 places. A copy that differs elsewhere is not noticed.
+// bytes in some of 64 places. A copy that differs elsewhere is not noticed. The error matches
+// linalg.ErrNPY where the file is damaged or holds something else.
 func Stat(ctx context.Context, c *Comm, path string) (File, error) {
 	in, err := c.open(ctx, path)
 	if err != nil {
@@ -74,6 +75,10 @@ const (
 
 // openInput opens a file, and gives its header and some of its data, to be compared.
 func openInput(path string) (in *input, sample []byte, err error) {
+	// what a pipe is told of before it is opened, which waits for the other end
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, nil, fmt.Errorf("%s is not a regular file, of which every rank could read its part", path)
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, nil, err
@@ -81,16 +86,13 @@ func openInput(path string) (in *input, sample []byte, err error) {
 	defer func() {
 		if err != nil {
 			f.Close()
-			in, err = nil, fmt.Errorf("%s: %w", path, err)
+			in, err = nil, fmt.Errorf("%s: %w", path, npy.Named(err))
 		}
 	}()
 	unchanged := npy.Watch(f)
 	info, err := f.Stat()
 	if err != nil {
 		return nil, nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, nil, errors.New("is not a regular file, of which every rank could read its part")
 	}
 	var header bytes.Buffer
 	h, err := npy.ReadHeader(io.TeeReader(f, &header))
@@ -113,7 +115,8 @@ func openInput(path string) (in *input, sample []byte, err error) {
 }
 
 // ReadNPY reads a matrix from a .npy file, of which every rank reads its own part. All must see the
-// same file by the same name: see [Stat]. A file of one dimension is a single row.
+// same file by the same name: see [Stat], whose errors it has. A file of one dimension is a single
+// row.
 func ReadNPY[T linalg.Element](ctx context.Context, g *Grid, path string) (*Matrix[T], error) {
 	in, err := g.open(ctx, path)
 	if err != nil {
@@ -140,8 +143,8 @@ func ReadNPYColumn[T linalg.Element](ctx context.Context, g *Grid, path string) 
 
 // read reads the rank's part of a rows by cols matrix.
 func read[T linalg.Element](ctx context.Context, g *Grid, in *input, rows, cols int) (*Matrix[T], error) {
-	if want := element.TypeOf[T](); in.h.Type != want {
-		return nil, g.c.alike("%w: %s holds %s, not %s", npy.ErrType, in.f.Name(), in.h.Type, want)
+	if err := in.h.CheckType(element.TypeOf[T]()); err != nil {
+		return nil, g.c.alike("%s: %w", in.f.Name(), err)
 	}
 	m, err := New[T](g, rows, cols)
 	if err != nil {
@@ -159,7 +162,7 @@ func read[T linalg.Element](ctx context.Context, g *Grid, in *input, rows, cols 
 		npy.Reorder(run, in.h.Order())
 		return nil
 	})
-	if err := g.c.Agree(ctx, cmp.Or(err, in.unchanged())); err != nil {
+	if err := g.c.Agree(ctx, npy.Named(cmp.Or(err, in.unchanged()))); err != nil {
 		return nil, err
 	}
 	return m, nil
