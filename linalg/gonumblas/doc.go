@@ -64,7 +64,8 @@
 //   - Every product is fused with its sum, and sums run in another order, so that results differ
 //     from gonum's in the last bits.
 //   - beta is multiplied in once, at the end: C = fma(alpha, acc, beta*C). As in gonum, beta == 0
-//     does not read C, and alpha == 0 reads neither A nor B.
+//     does not read C. alpha == 0 reads neither A nor B; gonum's gemm does, so that a NaN there
+//     comes through.
 //   - trsm and LU divide by the diagonal; in some cases gonum multiplies by its reciprocal.
 //   - herk and her2k make the diagonal of C real even where nothing is added to it and beta is 1;
 //     gonum leaves C as it is.
