@@ -738,6 +738,8 @@ func TestErrors(t *testing.T) {
 		{cl.ErrUnsupported, 0, ""},
 		{cl.ErrInvalidValue, -30, "CL_INVALID_VALUE"},
 		{fmt.Errorf("at home: %w", cl.ErrOutOfHostMemory), -6, "CL_OUT_OF_HOST_MEMORY"},
+		{errors.Join(errors.New("other"), cl.ErrInvalidValue), -30, "CL_INVALID_VALUE"},
+		{fmt.Errorf("%w: %w", cl.ErrOther(-1057), cl.BuildError("log")), -1057, "CL_DEVICE_PARTITION_FAILED_EXT"},
 		{cl.ErrInvalidDevicePartitionCount, -68, "CL_INVALID_DEVICE_PARTITION_COUNT"},
 		{cl.ErrNoPlatform, -1001, "CL_PLATFORM_NOT_FOUND_KHR"},
 		{cl.ErrUnsupportedArgumentType{Index: 1, Value: []int{1}}, 0, ""}, // a value that cannot be compared

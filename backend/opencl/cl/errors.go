@@ -136,22 +136,22 @@ func toError(status int32) error {
 	return ErrOther(status)
 }
 
-// Code is OpenCL's status code behind err or an error that it wraps, and 0 where there is none.
-func Code(err error) int {
-	for ; err != nil; err = errors.Unwrap(err) {
-		switch e := err.(type) {
-		case ErrOther:
-			return int(e)
-		case BuildError:
-			return int(capi.BuildProgramFailure)
-		}
-		for code, sentinel := range statusErrors {
-			if err == sentinel {
-				return int(code)
-			}
+// Code is OpenCL's status code behind err or an error that it wraps, and 0 where there is none. Of
+// several it is the lowest.
+func Code(err error) (code int) {
+	var other ErrOther
+	if errors.As(err, &other) {
+		code = int(other)
+	}
+	if errors.As(err, new(BuildError)) {
+		code = min(code, int(capi.BuildProgramFailure))
+	}
+	for status, sentinel := range statusErrors {
+		if errors.Is(err, sentinel) {
+			code = min(code, int(status))
 		}
 	}
-	return 0
+	return code
 }
 
 // CodeName is the name of Code(err) in OpenCL's headers, such as "CL_INVALID_VALUE", and "" where

@@ -38,7 +38,7 @@ func (p *Platform) GetDevices(deviceType DeviceType) ([]*Device, error) {
 
 // text is a property of the platform, "" where there is none, or it does not tell.
 func (p *Platform) text(param uint32) string {
-	if p == nil {
+	if p == nil || api() == nil {
 		return ""
 	}
 	s, _ := infoString(func(size uintptr, value unsafe.Pointer, sizeRet *uintptr) int32 {
