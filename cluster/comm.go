@@ -150,6 +150,8 @@ func (c *Comm) desert() error {
 	c.leave()
 	if c.rank > 0 {
 		time.Sleep(patience)
+	} else {
+		time.Sleep(patience / 10) // others may be reading from this process, which ends them with MPICH
 	}
 	return c.failure()
 }

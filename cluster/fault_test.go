@@ -351,6 +351,29 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
+// The whole of a matrix may be too large where its parts are not.
+func TestGatherTooLarge(t *testing.T) {
+	defer func(f func() int64) { hostMemory = f }(hostMemory)
+	hostMemory = func() int64 { return 1 << 10 }
+	for rank, err := range newFake(2).job(t.Context(), nil, func(ctx context.Context, c *Comm) error {
+		g, err := c.Grid(ctx, 0, 4)
+		if err != nil {
+			return err
+		}
+		m, err := New[float64](g, 12, 12)
+		if err != nil {
+			return fmt.Errorf("a part: %w", err)
+		}
+		_, err = m.Gather(ctx, 1)
+		return err
+	}) {
+		if err == nil || !strings.Contains(err.Error(), "rank 1: ") && rank == 0 ||
+			!strings.Contains(err.Error(), "1152 bytes are needed for the whole of 12x12") {
+			t.Errorf("on rank %d: %v", rank, err)
+		}
+	}
+}
+
 // Arguments that are wrong on one rank alone end the job on all, whatever the ranks do with that.
 func TestWrongArgumentsOfOne(t *testing.T) {
 	for name, after := range map[string]func(ctx context.Context, c *Comm, err error) error{

@@ -34,13 +34,21 @@ func New[T linalg.Element](g *Grid, rows, cols int) (*Matrix[T], error) {
 	}
 	m := &Matrix[T]{g: g, rows: rows, cols: cols}
 	r, c := m.part(g.c.rank)
-	size, limit := uint64(r)*uint64(c)*uint64(element.TypeOf[T]().Size()), hostMemory()
-	if limit > 0 && size > uint64(limit) {
-		return nil, g.c.fail(backend.Failure("", "cluster.New", backend.ErrOutOfMemory,
-			"%d bytes are needed for a part of %s; this machine has %d", size, m, limit))
+	if err := m.room("New", "a part", r, c); err != nil {
+		return nil, err
 	}
 	m.local = linalg.NewMatrix[T](r, c, nil)
 	return m, nil
+}
+
+// room is an error where this machine has none for so much of m.
+func (m *Matrix[T]) room(op, what string, rows, cols int) error {
+	size, limit := uint64(rows)*uint64(cols)*uint64(element.TypeOf[T]().Size()), hostMemory()
+	if limit == 0 || size <= uint64(limit) {
+		return nil
+	}
+	return m.g.c.fail(backend.Failure("", "cluster."+op, backend.ErrOutOfMemory,
+		"%d bytes are needed for %s of %s; this machine has %d", size, what, m, limit))
 }
 
 // hostMemory is the largest buffer of this machine in bytes, 0 where that is not known: Go does not
@@ -138,7 +146,8 @@ func Scatter[T linalg.Element](ctx context.Context, g *Grid, from int, whole lin
 	return m, nil
 }
 
-// Gather gives one rank the whole matrix. The others get one without elements.
+// Gather gives one rank the whole matrix. The others get one without elements. The error matches
+// backend.ErrOutOfMemory where that rank's machine has no room for it.
 func (m *Matrix[T]) Gather(ctx context.Context, to int) (linalg.Matrix[T], error) {
 	var none linalg.Matrix[T]
 	if err := m.check("Gather"); err != nil {
@@ -150,6 +159,11 @@ func (m *Matrix[T]) Gather(ctx context.Context, to int) (linalg.Matrix[T], error
 	}
 	if err := m.begin(ctx, "Gather", to); err != nil {
 		return none, err
+	}
+	if c.rank == to {
+		if err := m.room("Gather", "the whole", m.rows, m.cols); err != nil {
+			return none, err
+		}
 	}
 	memory, err := c.memory(m.largest())
 	if err != nil {

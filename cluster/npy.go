@@ -279,11 +279,12 @@ func (m *Matrix[T]) WriteNPY(ctx context.Context, path string, l Layout) error {
 
 // An outputFile is a file in the making.
 type outputFile struct {
-	path  string // as the user gave it
-	name  string // where it goes: path, or what it links to
-	temp  string // where it is; "" before it is there, and after commit
-	first bool   // this rank makes it, names it, and takes it away
-	id    uint64 // that no other output has
+	path  string      // as the user gave it
+	name  string      // where it goes: path, or what it links to
+	temp  string      // where it is; "" before it is there, and after commit
+	first bool        // this rank makes it, names it, and takes it away
+	mode  fs.FileMode // of the file that it replaces, 0 where there is none
+	id    uint64      // that no other output has
 	f     *os.File
 }
 
@@ -305,13 +306,14 @@ func (o *outputFile) create(h *npy.Header) (start int64, err error) {
 	case !info.Mode().IsRegular():
 		return 0, errors.New("is not a regular file, of which every rank could write its part")
 	default:
-		mode = info.Mode().Perm()
+		o.mode = info.Mode().Perm()
+		mode = o.mode | 0o200 // which the other ranks open
 	}
 	if o.f, err = os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode); err != nil {
 		return 0, err
 	}
 	o.temp = temp
-	if mode != 0o666 { // which the umask leaves something of
+	if o.mode != 0 { // which the umask leaves something of
 		err = o.f.Chmod(mode)
 	}
 	if err == nil {
@@ -359,6 +361,11 @@ func (o *outputFile) finish() error {
 
 // commit gives the file its name.
 func (o *outputFile) commit() error {
+	if o.mode != 0 {
+		if err := os.Chmod(o.temp, o.mode); err != nil {
+			return err
+		}
+	}
 	if err := os.Rename(o.temp, o.name); err != nil {
 		return err
 	}

@@ -266,12 +266,21 @@ func TestOutputs(t *testing.T) {
 	if b, err := os.ReadFile(old); err != nil || string(b) != "old" {
 		t.Errorf("the old file is %q, %v", b, err)
 	}
+	if err := os.Chmod(old, 0o440); err != nil {
+		t.Fatal(err)
+	}
+	o := &outputFile{path: old, first: true} // which the other ranks can open
+	_, err := o.create(&npy.Header{Shape: []int{1, 1}})
+	if info, e := os.Stat(o.temp); err != nil || e != nil || info.Mode().Perm() != 0o640 {
+		t.Errorf("a file in the place of one that is only read: %v, %v, %v", info, err, e)
+	}
+	o.abort()
 	for rank, err := range write(old) {
 		if err != nil {
 			t.Fatalf("rank %d: %v", rank, err)
 		}
 	}
-	if info, err := os.Stat(old); err != nil || info.Mode().Perm() != 0o640 || info.Size() != 128+9*9*4 {
+	if info, err := os.Stat(old); err != nil || info.Mode().Perm() != 0o440 || info.Size() != 128+9*9*4 {
 		t.Errorf("the new file: %v, %v", info, err)
 	}
 	for _, d := range []string{dir, other} {

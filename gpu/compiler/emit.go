@@ -98,10 +98,12 @@ func emit(l *front.Lowerer, pkg *front.Package, kernels []*front.KernelDecl, o O
 	return output{inlineLines(out), e.ptx, e.native}, nil
 }
 
-// What NVIDIA's GPUs and the cpu device give a group: bytes of local memory, and work-items.
+// What NVIDIA's GPUs and the cpu device give a group: bytes of local memory, and work-items; and
+// what NVIDIA's give a work-item: bytes of its own.
 const (
 	portableLocal = 48 << 10
 	portableGroup = 1024
+	portableOwn   = 512 << 10
 )
 
 // warnLimits warns of a kernel that takes more.
@@ -109,6 +111,10 @@ func (e *emitter) warnLimits(k *front.KernelDecl, n *ir.Kernel) {
 	if size := ir.LocalSize(n); size > portableLocal {
 		e.warn(k, n, "takes %d bytes of local memory, and many devices have %d for a group; take smaller arrays, or "+
 			"know your device", size, portableLocal)
+	}
+	if size := ir.OwnSize(n.Function); size > portableOwn {
+		e.warn(k, n, "has a variable of %d bytes, and GPUs give a work-item %d in all; pass a slice, or know your device",
+			size, portableOwn)
 	}
 	if items := n.Group[0] * n.Group[1] * n.Group[2]; items > portableGroup {
 		e.warn(k, n, "has groups of %d work-items, and most devices take at most %d; make them smaller, or know your "+

@@ -112,17 +112,27 @@ func fits(it gpu.Item, out []int32) { out[it.Global(0)] = 1 }
 //tandem:kernel
 //tandem:group 4096
 func large(it gpu.Item, out []int32) { out[it.Global(0)] = 1 }
+
+//tandem:kernel
+func long(it gpu.Item, out []int32) { out[0] = last(131072) }
+
+func last(n int) int32 {
+	var x [131073]int32
+	x[n] = 3
+	return x[131072]
+}
 `})
 	var log strings.Builder
 	_, err := Compile(dir, Options{Log: &log})
 	got := strings.Split(strings.TrimSpace(log.String()), "\n")
-	if err != nil || len(got) != 3 {
+	if err != nil || len(got) != 4 {
 		t.Fatalf("%v, warnings %q", err, got)
 	}
 	for i, want := range []string{
 		"kernels.go:8:6: warning: wide[float64] takes 98296 bytes of local memory",
 		"kernels.go:16:6: warning: agreed[float64] takes 49160 bytes",
 		"kernels.go:28:6: warning: large has groups of 4096 work-items, and most devices take at most 1024",
+		"kernels.go:31:6: warning: long has a variable of 524292 bytes, and GPUs give a work-item 524288 in all",
 	} {
 		if !strings.Contains(got[i], want) {
 			t.Errorf("warning %q, want %q", got[i], want)
