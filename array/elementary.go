@@ -320,7 +320,7 @@ func Silu[T Float, A Arg[T]](c *Array[T], a A) error {
 }
 
 //tandem:map float32 float64
-func silu[T Float](x T) T { return x * gpu.Sigmoid(x) }
+func silu[T gpu.Float](x T) T { return x * gpu.Sigmoid(x) }
 
 // Gelu makes c (a/2)*erfc(-a/sqrt(2)), which is a times the normal distribution up to a. Each step
 // is rounded; sqrt(2) stands for its nearest number.

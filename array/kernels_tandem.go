@@ -2541,7 +2541,7 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "elementary.go", Head: "func relu[T Float](x T) T { return max(x, 0) }", Hash: "ac6eabd991ddbff7a286ce6518e5f2bfff713e58210c449143f6e51e7275b905"},
 	{File: "elementary.go", Head: "func leakyRelu[T Float](x, y T) T {", Hash: "0ae7f97c1a5d2ffec388ebb919287f6843895890e0957b673b4e5f2d60fe1f83"},
 	{File: "elementary.go", Head: "func softplus[T Float](x T) T { return max(x, 0) + gpu.Log1p(gpu.Exp(-max(x, -x))) }", Hash: "ddce4114cb1a6d30d9656605388053f098005d1312f77e002c15d9a99b1afc54"},
-	{File: "elementary.go", Head: "func silu[T Float](x T) T { return x * gpu.Sigmoid(x) }", Hash: "34c1b60dc2e7baed2e471e1befbf349953b3d598fb2720ccecdf37dda41485fc"},
+	{File: "elementary.go", Head: "func silu[T gpu.Float](x T) T { return x * gpu.Sigmoid(x) }", Hash: "82ed2c36222a55f8355005f4765c4eb84281289696b555f7f508006f7571205f"},
 	{File: "elementary.go", Head: "func gelu[T Float](x T) T {", Hash: "b805a00b01d72a5ccc5fcd41e896785266fbb5891155404e0f9471d694f75847"},
 	{File: "floor.go", Head: "\"math\"", Hash: "f99cebc449f4c280f91e4ea081ebb79f426ed97882e2cfca1c188cfd4d77d725"},
 	{File: "floor.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},

@@ -113,8 +113,8 @@ func (e *emitter) warnLimits(k *front.KernelDecl, n *ir.Kernel) {
 			"know your device", size, portableLocal)
 	}
 	if size := ir.OwnSize(n.Function); size > portableOwn {
-		e.warn(k, n, "has a variable of %d bytes, and GPUs give a work-item %d in all; pass a slice, or know your device",
-			size, portableOwn)
+		e.warn(k, n, "has a variable of %d bytes, and GPUs give a work-item %d in all; pass a slice, or know your "+
+			"device", size, portableOwn)
 	}
 	if items := n.Group[0] * n.Group[1] * n.Group[2]; items > portableGroup {
 		e.warn(k, n, "has groups of %d work-items, and most devices take at most %d; make them smaller, or know your "+

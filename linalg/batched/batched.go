@@ -96,8 +96,8 @@ func SolveCholesky[T Float](b, a *Array[T]) error {
 	})
 }
 
-// LUError is linalg.ErrSingular, with the matrix and its column, or linalg.ErrOverflow, of the first
-// matrix that LU could not factor, else nil. It waits for status, which LU has written.
+// LUError is linalg.ErrSingular, with the matrix and its column, or linalg.ErrOverflow, of the
+// first matrix that LU could not factor, else nil. It waits for status, which LU has written.
 func LUError(status *Array[int32]) error {
 	return first(status, linalg.ErrSingular, "pivot %d of matrix %d is 0")
 }

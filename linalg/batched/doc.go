@@ -9,9 +9,9 @@
 //
 // A matrix that is singular, or not positive definite, or whose factors are beyond the type, is no
 // error of a call, which would have to wait, and spoils no other: an array, status, tells of each
-// matrix where its factorization failed. [LUError] and [CholeskyError] wait for that array, and make
-// an error of it. Without one, solutions that are not finite are beyond the type; after one those of
-// that matrix mean nothing.
+// matrix where its factorization failed. [LUError] and [CholeskyError] wait for that array, and
+// make an error of it. Without one, solutions that are not finite are beyond the type; after one
+// those of that matrix mean nothing.
 //
 // While a function runs it takes memory of the device beside: some megabytes on processors, on GPUs
 // up to as much as the matrices take.

@@ -12,9 +12,9 @@
 //
 //   - Text ends where C's text ends; go-opencl left a zero byte at the end of names and logs.
 //   - Asking a device for something that it does not know gives the zero value instead of a panic.
-//   - Using an object that is nil or was released is an error, such as ErrInvalidKernel, or gives a
-//     zero value, and is never a crash, but for a nil MappedMemObject. A slice that is too short for
-//     an image region is an error, too.
+//   - Using an object that is nil or was released is an error, such as ErrInvalidKernel, or gives
+//     a zero value, and is never a crash, but for a nil MappedMemObject. A slice that is too short
+//     for an image region is an error, too.
 //   - Without an OpenCL library GetPlatforms fails and says what was tried; the program still
 //     starts.
 //   - BuildProgram builds for the devices that it is given. Its error is a BuildError where the

@@ -190,9 +190,9 @@ func strand(p *pin) {
 	stranded.pins = append(stranded.pins, p)
 }
 
-// A queueSet knows the queues of a context whose commands may not be done, and how many of its memory
-// objects lie in pinned Go memory. C goes on using such memory after the release of the object, until
-// the queued commands are done: only then is it unpinned.
+// A queueSet knows the queues of a context whose commands may not be done, and how many of its
+// memory objects lie in pinned Go memory. C goes on using such memory after the release of the
+// object, until the queued commands are done: only then is it unpinned.
 type queueSet struct {
 	mu     sync.Mutex
 	queues map[*handle]chan struct{} // closed when a queue's last commands are done, if it was waited for

@@ -94,7 +94,8 @@ func (l *Loader) generates(name string) bool {
 	for _, file := range l.Loaded[l.Root.ImportPath].Files {
 		for _, d := range file.Decls {
 			fn, ok := d.(*ast.FuncDecl)
-			if ok && (name == strings.TrimRight(LaunchName(fn.Name.Name), "_") || source && strings.HasPrefix(name, fn.Name.Name)) {
+			if ok && (name == strings.TrimRight(LaunchName(fn.Name.Name), "_") ||
+				source && strings.HasPrefix(name, fn.Name.Name)) {
 				return true
 			}
 		}
