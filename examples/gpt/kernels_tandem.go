@@ -17,7 +17,7 @@ import (
 // launchEmbed runs [embed] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func launchEmbed[Arg1 launch.KernelArg[float32], Arg2 launch.KernelArg[int32], Arg3 launch.KernelArg[float32], Arg4 launch.KernelArg[float32]](s *linalg.Session, grid backend.Grid, x Arg1, tokens Arg2, wte Arg3, wpe Arg4, d int, n int) error {
-	call := launch.New(s, embedKernel, grid)
+	call := launch.New(s, embedKernel.Source(), grid)
 	launch.Slice[float32](&call, "x", x)
 	launch.Slice[int32](&call, "tokens", tokens)
 	launch.Slice[float32](&call, "wte", wte)
@@ -27,51 +27,14 @@ func launchEmbed[Arg1 launch.KernelArg[float32], Arg2 launch.KernelArg[int32], A
 	return call.Launch()
 }
 
-var embedKernel = &backend.Source{
-	Name: "embed_kernel", File: "embed_kernel.cl",
-	Params: support.Params{}.Slice("x", "float", 4).ConstSlice("tokens", "int", 4).ConstSlice("wte", "float", 4).ConstSlice("wpe", "float", 4).Scalar("d", "long", 8).Scalar("n", "long", 8),
-	Go:     support.Form(embedGo, embedPlain), Fresh: kernelsFresh,
-	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: embedPlain},
-	Text: support.Head + `/* embed, from Go */
-typedef struct { __global f32 *p; i64 n; } sg_f32;
-FN sg_f32 make_sg_f32(__global f32 *p, i64 n) { sg_f32 s; s.p = p; s.n = n; return s; }
-typedef struct { __global i32 *p; i64 n; } sg_i32;
-FN sg_i32 make_sg_i32(__global i32 *p, i64 n) { sg_i32 s; s.p = p; s.n = n; return s; }
-ACCESS(g_i32, __global, i32)
-ACCESS(g_f32, __global, f32)
-__kernel
-void embed_kernel(__global f32 *x_p, const ulong x_off, const ulong x_len, __global const i32 *tokens_p, const ulong tokens_off, const ulong tokens_len, __global const f32 *wte_p, const ulong wte_off, const ulong wte_len, __global const f32 *wpe_p, const ulong wpe_off, const ulong wpe_len, const ulong d_x, const ulong n_x CHECKED_KERNEL) {
-  CHECKED_BEGIN
-  sg_f32 x_ = make_sg_f32(x_p + x_off, (i64)x_len);
-  sg_i32 tokens_ = make_sg_i32((__global i32 *)tokens_p + tokens_off, (i64)tokens_len);
-  sg_f32 wte_ = make_sg_f32((__global f32 *)wte_p + wte_off, (i64)wte_len);
-  sg_f32 wpe_ = make_sg_f32((__global f32 *)wpe_p + wpe_off, (i64)wpe_len);
-  i64 d_ = (i64)d_x;
-  i64 n_ = (i64)n_x;
-  {
-    i64 t_ = (i64)get_global_id(0);
-    i64 s_ = (i64)get_global_id(1);
-    if (t_ < n_) {
-      i64 row_ = (i64)((u64)((i64)LOAD(g_i32, tokens_.p[AT((i64)((u64)((i64)((u64)s_ * (u64)n_)) + (u64)t_), tokens_.n, 18)])) * (u64)d_);
-      {
-        i64 t2_ = d_;
-        i64 i_ = (i64)0;
-        for (; GO(i_ < t2_); i_ = (i64)((u64)i_ + (u64)((i64)1))) {
-          STORE(g_f32, x_.p[AT((i64)((u64)((i64)((u64)((i64)((u64)((i64)((u64)s_ * (u64)d_)) + (u64)i_)) * (u64)n_)) + (u64)t_), x_.n, 20)], LOAD(g_f32, wte_.p[AT((i64)((u64)row_ + (u64)i_), wte_.n, 20)]) + LOAD(g_f32, wpe_.p[AT((i64)((u64)((i64)((u64)i_ * (u64)n_)) + (u64)t_), wpe_.n, 20)]));
-        }
-      }
-    }
-  }
-}
-`,
-	Packed: kernelsPTX("embed_kernel"),
-	Native: nativecode.Code_embed.Of("embed_kernel", "294fbff59700119eb107c98d36145219"),
-}
+var embedKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("embed_kernel", nativecode.Code_embed.Of("embed_kernel", "294fbff59700119eb107c98d36145219"), support.Params{}.Slice("x", "float", 4).ConstSlice("tokens", "int", 4).ConstSlice("wte", "float", 4).ConstSlice("wpe", "float", 4).Scalar("d", "long", 8).Scalar("n", "long", 8), embedGo, embedPlain, "kernels.go")
+}}
 
 // launchLayerNorm runs [layerNorm] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func launchLayerNorm[Arg1 launch.KernelArg[float32], Arg2 launch.KernelArg[float32], Arg3 launch.KernelArg[float32]](s *linalg.Session, grid backend.Grid, y Arg1, scale Arg2, x Arg3, d int, n int) error {
-	call := launch.New(s, layerNormKernel, grid)
+	call := launch.New(s, layerNormKernel.Source(), grid)
 	launch.Slice[float32](&call, "y", y)
 	launch.Slice[float32](&call, "scale", scale)
 	launch.Slice[float32](&call, "x", x)
@@ -80,98 +43,14 @@ func launchLayerNorm[Arg1 launch.KernelArg[float32], Arg2 launch.KernelArg[float
 	return call.Launch()
 }
 
-var layerNormKernel = &backend.Source{
-	Name: "layerNorm_kernel", File: "layerNorm_kernel.cl",
-	Params: support.Params{}.Slice("y", "float", 4).Slice("scale", "float", 4).ConstSlice("x", "float", 4).Scalar("d", "long", 8).Scalar("n", "long", 8),
-	Go:     support.Form(layerNormGo, layerNormPlain), Fresh: kernelsFresh,
-	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: layerNormPlain},
-	Text: support.Head + `/* layerNorm, from Go */
-typedef struct { __global f32 *p; i64 n; } sg_f32;
-FN sg_f32 make_sg_f32(__global f32 *p, i64 n) { sg_f32 s; s.p = p; s.n = n; return s; }
-ACCESS(g_f32, __global, f32)
-#ifdef __NVPTX__
-FN f32 div_f32(f32 x, f32 y) { return x / y; }
-#else
-#if defined(cl_khr_fp64) && !defined(__CUDACC__)
-FN f32 div_f32(f32 x, f32 y) { return (f32)((double)x / (double)y); }
-#else
-FN f32 div_f32(f32 x, f32 y) { return x / y; }
-#endif
-#endif
-FN f32 nan_f(CHECKER_ALONE) {
-  return as_float(2143289344u);
-}
-#if defined(__OPENCL_VERSION__) && !defined(cl_khr_fp64)
-#error f32.Rsqrt: needs float64, which this device does not have
-#endif
-typedef double f64;
-#ifdef __NVPTX__
-FN f64 sqrt_f64(f64 x) { return __builtin_sqrt(x); }
-#else
-FN f64 sqrt_f64(f64 x) { return sqrt(x); }
-#endif
-FN f32 Rsqrt_f(CHECKER f32 x_) {
-  {
-    if (x_ == 0.0f) {
-      return div_f32(1.0f, x_);
-    } else if (!(x_ > 0.0f)) {
-      return nan_f(CHECK_ALONE);
-    }
-  }
-  return (f32)(1.0 / sqrt_f64((f64)x_));
-}
-__kernel
-void layerNorm_kernel(__global f32 *y_p, const ulong y_off, const ulong y_len, __global f32 *scale_p, const ulong scale_off, const ulong scale_len, __global const f32 *x_p, const ulong x_off, const ulong x_len, const ulong d_x, const ulong n_x CHECKED_KERNEL) {
-  CHECKED_BEGIN
-  sg_f32 y_ = make_sg_f32(y_p + y_off, (i64)y_len);
-  sg_f32 scale_ = make_sg_f32(scale_p + scale_off, (i64)scale_len);
-  sg_f32 x_ = make_sg_f32((__global f32 *)x_p + x_off, (i64)x_len);
-  i64 d_ = (i64)d_x;
-  i64 n_ = (i64)n_x;
-  {
-    i64 t_ = (i64)get_global_id(0);
-    i64 s_ = (i64)get_global_id(1);
-    if (t_ < n_) {
-      i64 at_ = (i64)((u64)((i64)((u64)((i64)((u64)s_ * (u64)d_)) * (u64)n_)) + (u64)t_);
-      f32 mean_ = {0};
-      f32 variance_ = {0};
-      {
-        i64 t2_ = d_;
-        i64 i_ = (i64)0;
-        for (; GO(i_ < t2_); i_ = (i64)((u64)i_ + (u64)((i64)1))) {
-          mean_ = mean_ + LOAD(g_f32, x_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i_ * (u64)n_))), x_.n, 46)]);
-        }
-      }
-      mean_ = div_f32(mean_, (f32)d_);
-      {
-        i64 t3_ = d_;
-        i64 i2_ = (i64)0;
-        for (; GO(i2_ < t3_); i2_ = (i64)((u64)i2_ + (u64)((i64)1))) {
-          f32 v_ = LOAD(g_f32, x_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i2_ * (u64)n_))), x_.n, 50)]) - mean_;
-          variance_ = fma(v_, v_, variance_);
-        }
-      }
-      f32 r_ = Rsqrt_f(CHECK div_f32(variance_, (f32)d_) + 0x1.4f8b58p-17f);
-      {
-        i64 t4_ = d_;
-        i64 i3_ = (i64)0;
-        for (; GO(i3_ < t4_); i3_ = (i64)((u64)i3_ + (u64)((i64)1))) {
-          STORE(g_f32, y_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i3_ * (u64)n_))), y_.n, 55)], (LOAD(g_f32, x_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i3_ * (u64)n_))), x_.n, 55)]) - mean_) * r_);
-        }
-      }
-      STORE(g_f32, scale_.p[AT((i64)((u64)((i64)((u64)s_ * (u64)n_)) + (u64)t_), scale_.n, 57)], r_);
-    }
-  }
-}
-`,
-	Packed: kernelsPTX("layerNorm_kernel"),
-	Native: nativecode.Code_layernorm.Of("layerNorm_kernel", "66931d852951fbdcab4ce73a6d16ed30"),
-}
+var layerNormKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("layerNorm_kernel", nativecode.Code_layernorm.Of("layerNorm_kernel", "66931d852951fbdcab4ce73a6d16ed30"), support.Params{}.Slice("y", "float", 4).Slice("scale", "float", 4).ConstSlice("x", "float", 4).Scalar("d", "long", 8).Scalar("n", "long", 8), layerNormGo, layerNormPlain, "kernels.go")
+}}
 
 // launchLayerNormBack runs [layerNormBack] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func launchLayerNormBack[Arg1 launch.KernelArg[float32], Arg2 launch.KernelArg[float32], Arg3 launch.KernelArg[float32], Arg4 launch.KernelArg[float32]](s *linalg.Session, grid backend.Grid, dx Arg1, dy Arg2, y Arg3, scale Arg4, d int, n int) error {
-	call := launch.New(s, layerNormBackKernel, grid)
+	call := launch.New(s, layerNormBackKernel.Source(), grid)
 	launch.Slice[float32](&call, "dx", dx)
 	launch.Slice[float32](&call, "dy", dy)
 	launch.Slice[float32](&call, "y", y)
@@ -181,69 +60,14 @@ func launchLayerNormBack[Arg1 launch.KernelArg[float32], Arg2 launch.KernelArg[f
 	return call.Launch()
 }
 
-var layerNormBackKernel = &backend.Source{
-	Name: "layerNormBack_kernel", File: "layerNormBack_kernel.cl",
-	Params: support.Params{}.Slice("dx", "float", 4).ConstSlice("dy", "float", 4).ConstSlice("y", "float", 4).ConstSlice("scale", "float", 4).Scalar("d", "long", 8).Scalar("n", "long", 8),
-	Go:     support.Form(layerNormBackGo, layerNormBackPlain), Fresh: kernelsFresh,
-	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: layerNormBackPlain},
-	Text: support.Head + `/* layerNormBack, from Go */
-typedef struct { __global f32 *p; i64 n; } sg_f32;
-FN sg_f32 make_sg_f32(__global f32 *p, i64 n) { sg_f32 s; s.p = p; s.n = n; return s; }
-ACCESS(g_f32, __global, f32)
-#ifdef __NVPTX__
-FN f32 div_f32(f32 x, f32 y) { return x / y; }
-#else
-#if defined(cl_khr_fp64) && !defined(__CUDACC__)
-FN f32 div_f32(f32 x, f32 y) { return (f32)((double)x / (double)y); }
-#else
-FN f32 div_f32(f32 x, f32 y) { return x / y; }
-#endif
-#endif
-__kernel
-void layerNormBack_kernel(__global f32 *dx_p, const ulong dx_off, const ulong dx_len, __global const f32 *dy_p, const ulong dy_off, const ulong dy_len, __global const f32 *y_p, const ulong y_off, const ulong y_len, __global const f32 *scale_p, const ulong scale_off, const ulong scale_len, const ulong d_x, const ulong n_x CHECKED_KERNEL) {
-  CHECKED_BEGIN
-  sg_f32 dx_ = make_sg_f32(dx_p + dx_off, (i64)dx_len);
-  sg_f32 dy_ = make_sg_f32((__global f32 *)dy_p + dy_off, (i64)dy_len);
-  sg_f32 y_ = make_sg_f32((__global f32 *)y_p + y_off, (i64)y_len);
-  sg_f32 scale_ = make_sg_f32((__global f32 *)scale_p + scale_off, (i64)scale_len);
-  i64 d_ = (i64)d_x;
-  i64 n_ = (i64)n_x;
-  {
-    i64 t_ = (i64)get_global_id(0);
-    i64 s_ = (i64)get_global_id(1);
-    if (t_ < n_) {
-      i64 at_ = (i64)((u64)((i64)((u64)((i64)((u64)s_ * (u64)d_)) * (u64)n_)) + (u64)t_);
-      f32 mean_ = {0};
-      f32 along_ = {0};
-      {
-        i64 t2_ = d_;
-        i64 i_ = (i64)0;
-        for (; GO(i_ < t2_); i_ = (i64)((u64)i_ + (u64)((i64)1))) {
-          mean_ = mean_ + LOAD(g_f32, dy_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i_ * (u64)n_))), dy_.n, 69)]);
-          along_ = fma(LOAD(g_f32, dy_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i_ * (u64)n_))), dy_.n, 70)]), LOAD(g_f32, y_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i_ * (u64)n_))), y_.n, 70)]), along_);
-        }
-      }
-      mean_ = div_f32(mean_, (f32)d_);
-      along_ = div_f32(along_, (f32)d_);
-      {
-        i64 t3_ = d_;
-        i64 i2_ = (i64)0;
-        for (; GO(i2_ < t3_); i2_ = (i64)((u64)i2_ + (u64)((i64)1))) {
-          STORE(g_f32, dx_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i2_ * (u64)n_))), dx_.n, 75)], LOAD(g_f32, dx_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i2_ * (u64)n_))), dx_.n, 75)]) + (((LOAD(g_f32, dy_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i2_ * (u64)n_))), dy_.n, 75)]) - mean_) - (LOAD(g_f32, y_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i2_ * (u64)n_))), y_.n, 75)]) * along_)) * LOAD(g_f32, scale_.p[AT((i64)((u64)((i64)((u64)s_ * (u64)n_)) + (u64)t_), scale_.n, 75)])));
-        }
-      }
-    }
-  }
-}
-`,
-	Packed: kernelsPTX("layerNormBack_kernel"),
-	Native: nativecode.Code_layernormback.Of("layerNormBack_kernel", "5c08bf726fbfe10c786b2096b60ceb93"),
-}
+var layerNormBackKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("layerNormBack_kernel", nativecode.Code_layernormback.Of("layerNormBack_kernel", "5c08bf726fbfe10c786b2096b60ceb93"), support.Params{}.Slice("dx", "float", 4).ConstSlice("dy", "float", 4).ConstSlice("y", "float", 4).ConstSlice("scale", "float", 4).Scalar("d", "long", 8).Scalar("n", "long", 8), layerNormBackGo, layerNormBackPlain, "kernels.go")
+}}
 
 // launchSoftmax runs [softmax] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func launchSoftmax[Arg1 launch.KernelArg[float32]](s *linalg.Session, grid backend.Grid, p Arg1, scale float32, rows int, n int, causal bool) error {
-	call := launch.New(s, softmaxKernel, grid)
+	call := launch.New(s, softmaxKernel.Source(), grid)
 	launch.Slice[float32](&call, "p", p)
 	call.Scalar(support.Arg(float32(scale)))
 	call.Scalar(support.Arg(int64(rows)))
@@ -252,125 +76,14 @@ func launchSoftmax[Arg1 launch.KernelArg[float32]](s *linalg.Session, grid backe
 	return call.Launch()
 }
 
-var softmaxKernel = &backend.Source{
-	Name: "softmax_kernel", File: "softmax_kernel.cl",
-	Params: support.Params{}.Slice("p", "float", 4).Scalar("scale", "float", 4).Scalar("rows", "long", 8).Scalar("n", "long", 8).Scalar("causal", "uint", 4),
-	Go:     support.Form(softmaxGo, softmaxPlain), Fresh: kernelsFresh,
-	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: softmaxPlain},
-	Text: support.Head + `/* softmax, from Go */
-typedef struct { __global f32 *p; i64 n; } sg_f32;
-FN sg_f32 make_sg_f32(__global f32 *p, i64 n) { sg_f32 s; s.p = p; s.n = n; return s; }
-ACCESS(g_f32, __global, f32)
-FN f32 max_f32(f32 x, f32 y) {
-  return x != x ? x : y != y ? y : x == 0 && y == 0 ? (as_uint(x) >> 31 ? y : x) : x > y ? x : y;
-}
-#if defined(__OPENCL_VERSION__) && !defined(cl_khr_fp64)
-#error f32.Exp: needs float64, which this device does not have
-#endif
-typedef double f64;
-typedef struct { f64 r0; f64 r1; } reduceExp_f_results;
-FN f64 mad_f(CHECKER f64 x_, f64 y_, f64 z_) {
-  return fma(x_, y_, z_);
-}
-FN f64 powerOf2_f(CHECKER f64 k_) {
-  return as_double((u64)((u64)as_ulong(k_) << 52));
-}
-FN f64 expm1Poly_f(CHECKER f64 r_) {
-  f64 u_ = r_ * r_;
-  f64 p_ = mad_f(CHECK mad_f(CHECK mad_f(CHECK mad_f(CHECK 0x1.289185613a3d6p-22, u_, 0x1.a019b90d2ae7ap-16), u_, 0x1.6c16c1788bd9p-10), u_, 0x1.5555555553d63p-05), u_, 0x1.0000000000001p-01);
-  f64 q_ = mad_f(CHECK mad_f(CHECK mad_f(CHECK mad_f(CHECK 0x1.af38a9b0ec855p-26, u_, 0x1.71de0dae63bb3p-19), u_, 0x1.a01a01a7c41d5p-13), u_, 0x1.11111111109b3p-07), u_, 0x1.5555555555556p-03);
-  return mad_f(CHECK u_, mad_f(CHECK q_, r_, p_), r_);
-}
-FN reduceExp_f_results reduceExp_f(CHECKER f64 z_) {
-  f64 t_ = {0};
-  f64 s_ = {0};
-  f64 k_ = mad_f(CHECK z_, 0x1.71547652b82fep+00, 0x1.80000000003ffp+52);
-  t_ = powerOf2_f(CHECK k_);
-  k_ = k_ - 0x1.80000000003ffp+52;
-  { reduceExp_f_results r = {t_, expm1Poly_f(CHECK mad_f(CHECK k_, 0x1.8432a1b0e2634p-43, mad_f(CHECK k_, -0x1.62e42fefa4p-01, z_)))}; return r; }
-}
-FN f64 exp_f(CHECKER f64 z_) {
-  f64 t3_ = {0};
-  f64 s_ = {0};
-  { reduceExp_f_results r = reduceExp_f(CHECK z_);
-    t3_ = r.r0;
-    s_ = r.r1;
-  }
-  return mad_f(CHECK t3_, s_, t3_);
-}
-FN f32 Exp_f(CHECKER f32 x_) {
-  if (x_ > 104.0f) {
-    x_ = 104.0f;
-  }
-  if (x_ < (-104.0f)) {
-    x_ = -104.0f;
-  }
-  return (f32)exp_f(CHECK (f64)x_);
-}
-#ifdef __NVPTX__
-FN f32 div_f32(f32 x, f32 y) { return x / y; }
-#else
-#if defined(cl_khr_fp64) && !defined(__CUDACC__)
-FN f32 div_f32(f32 x, f32 y) { return (f32)((double)x / (double)y); }
-#else
-FN f32 div_f32(f32 x, f32 y) { return x / y; }
-#endif
-#endif
-__kernel
-void softmax_kernel(__global f32 *p_p, const ulong p_off, const ulong p_len, const float scale_x, const ulong rows_x, const ulong n_x, const uint causal_x CHECKED_KERNEL) {
-  CHECKED_BEGIN
-  sg_f32 p_ = make_sg_f32(p_p + p_off, (i64)p_len);
-  f32 scale_ = (f32)scale_x;
-  i64 rows_ = (i64)rows_x;
-  i64 n_ = (i64)n_x;
-  u8 causal_ = (u8)causal_x;
-  {
-    i64 t_ = (i64)get_global_id(0);
-    i64 s_ = (i64)get_global_id(1);
-    if (t_ < n_) {
-      i64 at_ = (i64)((u64)((i64)((u64)((i64)((u64)s_ * (u64)rows_)) * (u64)n_)) + (u64)t_);
-      f32 most_ = -(1 / 0.0f);
-      f32 sum_ = 0.0f;
-      {
-        i64 t2_ = rows_;
-        i64 j_ = (i64)0;
-        for (; GO(j_ < t2_); j_ = (i64)((u64)j_ + (u64)((i64)1))) {
-          if ((j_ <= t_) || (!causal_)) {
-            most_ = max_f32(most_, LOAD(g_f32, p_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)j_ * (u64)n_))), p_.n, 90)]));
-          }
-        }
-      }
-      {
-        i64 t3_ = rows_;
-        i64 j2_ = (i64)0;
-        for (; GO(j2_ < t3_); j2_ = (i64)((u64)j2_ + (u64)((i64)1))) {
-          f32 e_ = 0.0f;
-          if ((j2_ <= t_) || (!causal_)) {
-            e_ = Exp_f(CHECK (LOAD(g_f32, p_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)j2_ * (u64)n_))), p_.n, 96)]) - most_) * scale_);
-          }
-          sum_ = sum_ + e_;
-          STORE(g_f32, p_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)j2_ * (u64)n_))), p_.n, 99)], e_);
-        }
-      }
-      {
-        i64 t4_ = rows_;
-        i64 j3_ = (i64)0;
-        for (; GO(j3_ < t4_); j3_ = (i64)((u64)j3_ + (u64)((i64)1))) {
-          STORE(g_f32, p_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)j3_ * (u64)n_))), p_.n, 102)], div_f32(LOAD(g_f32, p_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)j3_ * (u64)n_))), p_.n, 102)]), sum_));
-        }
-      }
-    }
-  }
-}
-`,
-	Packed: kernelsPTX("softmax_kernel"),
-	Native: nativecode.Code_softmax.Of("softmax_kernel", "534ca3c4a367d5a9cf585ba1cc8dc068"),
-}
+var softmaxKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("softmax_kernel", nativecode.Code_softmax.Of("softmax_kernel", "534ca3c4a367d5a9cf585ba1cc8dc068"), support.Params{}.Slice("p", "float", 4).Scalar("scale", "float", 4).Scalar("rows", "long", 8).Scalar("n", "long", 8).Scalar("causal", "uint", 4), softmaxGo, softmaxPlain, "kernels.go")
+}}
 
 // launchSoftmaxBack runs [softmaxBack] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func launchSoftmaxBack[Arg1 launch.KernelArg[float32], Arg2 launch.KernelArg[float32]](s *linalg.Session, grid backend.Grid, dp Arg1, p Arg2, scale float32, n int) error {
-	call := launch.New(s, softmaxBackKernel, grid)
+	call := launch.New(s, softmaxBackKernel.Source(), grid)
 	launch.Slice[float32](&call, "dp", dp)
 	launch.Slice[float32](&call, "p", p)
 	call.Scalar(support.Arg(float32(scale)))
@@ -378,54 +91,14 @@ func launchSoftmaxBack[Arg1 launch.KernelArg[float32], Arg2 launch.KernelArg[flo
 	return call.Launch()
 }
 
-var softmaxBackKernel = &backend.Source{
-	Name: "softmaxBack_kernel", File: "softmaxBack_kernel.cl",
-	Params: support.Params{}.Slice("dp", "float", 4).ConstSlice("p", "float", 4).Scalar("scale", "float", 4).Scalar("n", "long", 8),
-	Go:     support.Form(softmaxBackGo, softmaxBackPlain), Fresh: kernelsFresh,
-	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: softmaxBackPlain},
-	Text: support.Head + `/* softmaxBack, from Go */
-typedef struct { __global f32 *p; i64 n; } sg_f32;
-FN sg_f32 make_sg_f32(__global f32 *p, i64 n) { sg_f32 s; s.p = p; s.n = n; return s; }
-ACCESS(g_f32, __global, f32)
-__kernel
-void softmaxBack_kernel(__global f32 *dp_p, const ulong dp_off, const ulong dp_len, __global const f32 *p_p, const ulong p_off, const ulong p_len, const float scale_x, const ulong n_x CHECKED_KERNEL) {
-  CHECKED_BEGIN
-  sg_f32 dp_ = make_sg_f32(dp_p + dp_off, (i64)dp_len);
-  sg_f32 p_ = make_sg_f32((__global f32 *)p_p + p_off, (i64)p_len);
-  f32 scale_ = (f32)scale_x;
-  i64 n_ = (i64)n_x;
-  {
-    i64 t_ = (i64)get_global_id(0);
-    i64 head_ = (i64)get_global_id(1);
-    if (t_ < n_) {
-      i64 at_ = (i64)((u64)((i64)((u64)((i64)((u64)head_ * (u64)n_)) * (u64)n_)) + (u64)t_);
-      f32 along_ = {0};
-      {
-        i64 t2_ = n_;
-        i64 j_ = (i64)0;
-        for (; GO(j_ < t2_); j_ = (i64)((u64)j_ + (u64)((i64)1))) {
-          along_ = fma(LOAD(g_f32, dp_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)j_ * (u64)n_))), dp_.n, 115)]), LOAD(g_f32, p_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)j_ * (u64)n_))), p_.n, 115)]), along_);
-        }
-      }
-      {
-        i64 t3_ = n_;
-        i64 j2_ = (i64)0;
-        for (; GO(j2_ < t3_); j2_ = (i64)((u64)j2_ + (u64)((i64)1))) {
-          STORE(g_f32, dp_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)j2_ * (u64)n_))), dp_.n, 118)], ((LOAD(g_f32, dp_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)j2_ * (u64)n_))), dp_.n, 118)]) - along_) * LOAD(g_f32, p_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)j2_ * (u64)n_))), p_.n, 118)])) * scale_);
-        }
-      }
-    }
-  }
-}
-`,
-	Packed: kernelsPTX("softmaxBack_kernel"),
-	Native: nativecode.Code_softmaxback.Of("softmaxBack_kernel", "6ec16de2aa4fd0493f21534976b4f603"),
-}
+var softmaxBackKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("softmaxBack_kernel", nativecode.Code_softmaxback.Of("softmaxBack_kernel", "6ec16de2aa4fd0493f21534976b4f603"), support.Params{}.Slice("dp", "float", 4).ConstSlice("p", "float", 4).Scalar("scale", "float", 4).Scalar("n", "long", 8), softmaxBackGo, softmaxBackPlain, "kernels.go")
+}}
 
 // launchCrossEntropy runs [crossEntropy] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func launchCrossEntropy[Arg1 launch.KernelArg[float32], Arg2 launch.KernelArg[float32], Arg3 launch.KernelArg[int32]](s *linalg.Session, grid backend.Grid, losses Arg1, p Arg2, next Arg3, weight_ float32, vocab int, n int) error {
-	call := launch.New(s, crossEntropyKernel, grid)
+	call := launch.New(s, crossEntropyKernel.Source(), grid)
 	launch.Slice[float32](&call, "losses", losses)
 	launch.Slice[float32](&call, "p", p)
 	launch.Slice[int32](&call, "next", next)
@@ -435,186 +108,28 @@ func launchCrossEntropy[Arg1 launch.KernelArg[float32], Arg2 launch.KernelArg[fl
 	return call.Launch()
 }
 
-var crossEntropyKernel = &backend.Source{
-	Name: "crossEntropy_kernel", File: "crossEntropy_kernel.cl",
-	Params: support.Params{}.Slice("losses", "float", 4).Slice("p", "float", 4).ConstSlice("next", "int", 4).Scalar("weight", "float", 4).Scalar("vocab", "long", 8).Scalar("n", "long", 8),
-	Go:     support.Form(crossEntropyGo, crossEntropyPlain), Fresh: kernelsFresh,
-	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: crossEntropyPlain},
-	Text: support.Head + `/* crossEntropy, from Go */
-typedef struct { __global f32 *p; i64 n; } sg_f32;
-FN sg_f32 make_sg_f32(__global f32 *p, i64 n) { sg_f32 s; s.p = p; s.n = n; return s; }
-typedef struct { __global i32 *p; i64 n; } sg_i32;
-FN sg_i32 make_sg_i32(__global i32 *p, i64 n) { sg_i32 s; s.p = p; s.n = n; return s; }
-ACCESS(g_i32, __global, i32)
-ACCESS(g_f32, __global, f32)
-FN f32 inf_f(CHECKER_ALONE) {
-  return as_float(2139095040u);
-}
-FN f32 nan_f(CHECKER_ALONE) {
-  return as_float(2143289344u);
-}
-FN f32 logSpecial_f(CHECKER f32 x_) {
-  {
-    if (x_ == 0.0f) {
-      return -inf_f(CHECK_ALONE);
-    } else if (x_ < 0.0f) {
-      return nan_f(CHECK_ALONE);
-    } else if ((x_ > 0x1.fffffep+127f) || (x_ != x_)) {
-      return x_;
-    }
-  }
-  return 0.0f;
-}
-#if defined(__OPENCL_VERSION__) && !defined(cl_khr_fp64)
-#error f32.Log: needs float64, which this device does not have
-#endif
-typedef double f64;
-typedef struct { f64 r0; f64 r1; } split_f_results;
-FN split_f_results split_f(CHECKER f64 z_, u64 least_) {
-  f64 e_ = {0};
-  f64 m_ = {0};
-  u64 b_ = as_ulong(z_) - least_;
-  e_ = as_double((b_ >> 52) ^ 4841369599423285248ul) - 0x1.00000000008p+52;
-  { split_f_results r = {e_, as_double((b_ & 4503599627370495ul) + least_)}; return r; }
-}
-FN f64 mad_f(CHECKER f64 x_, f64 y_, f64 z_) {
-  return fma(x_, y_, z_);
-}
-FN f64 logRest_f(CHECKER f64 f_, f64 l_) {
-  f64 s_ = f_ / (f_ + 2.0);
-  f64 u_ = s_ * s_;
-  f64 w_ = u_ * u_;
-  f64 p_ = mad_f(CHECK mad_f(CHECK mad_f(CHECK 0x1.2b5a8aca255fdp-03, w_, 0x1.7462b61242bb4p-03), w_, 0x1.2492492df5266p-02), w_, 0x1.5555555555558p-01);
-  p_ = mad_f(CHECK mad_f(CHECK mad_f(CHECK 0x1.39fe31c77715cp-03, w_, 0x1.c71c62e0922bcp-03), w_, 0x1.99999999952bfp-02), u_, p_);
-  f64 h_ = (f_ / 2.0) * f_;
-  return h_ - mad_f(CHECK s_, mad_f(CHECK u_, p_, h_), l_);
-}
-FN f64 logSum_f(CHECKER f64 e_, f64 f_, f64 l_) {
-  return mad_f(CHECK e_, 0x1.62e42fefa38p-01, f_ - logRest_f(CHECK f_, mad_f(CHECK e_, 0x1.ef35793c7673p-45, mad_f(CHECK -f_, l_, l_))));
-}
-FN f64 log_f(CHECKER f64 z_) {
-  f64 e_ = {0};
-  f64 m_ = {0};
-  { split_f_results r = split_f(CHECK z_, 4604544271217802189ul);
-    e_ = r.r0;
-    m_ = r.r1;
-  }
-  return logSum_f(CHECK e_, m_ - 1.0, 0.0);
-}
-FN u8 middle_f(CHECKER f64 y_) {
-  return (((as_ulong(y_) + 8ul) >> 4) & 33554431ul) == 16777216ul;
-}
-FN f32 Log_f(CHECKER f32 x_) {
-  if (!((x_ > 0.0f) && (x_ <= 0x1.fffffep+127f))) {
-    return logSpecial_f(CHECK x_);
-  }
-  f64 y_ = log_f(CHECK (f64)x_);
-  if (middle_f(CHECK y_)) {
-    {
-      u32 t_ = as_uint(x_);
-      if (t_ == 1010908474u) {
-        return -0x1.1c2b1ep+02f;
-      } else if (t_ == 1092063211u) {
-        return 0x1.1fcbcep+01f;
-      } else if (t_ == 1281189285u) {
-        return 0x1.1e0696p+04f;
-      } else if (t_ == 1708691667u) {
-        return 0x1.a9a3f2p+05f;
-      } else if (t_ == 1865525484u) {
-        return 0x1.08b512p+06f;
-      }
-    }
-  }
-  return (f32)y_;
-}
-FN f32 max_f32(f32 x, f32 y) {
-  return x != x ? x : y != y ? y : x == 0 && y == 0 ? (as_uint(x) >> 31 ? y : x) : x > y ? x : y;
-}
-__kernel
-void crossEntropy_kernel(__global f32 *losses_p, const ulong losses_off, const ulong losses_len, __global f32 *p_p, const ulong p_off, const ulong p_len, __global const i32 *next_p, const ulong next_off, const ulong next_len, const float weight_x, const ulong vocab_x, const ulong n_x CHECKED_KERNEL) {
-  CHECKED_BEGIN
-  sg_f32 losses_ = make_sg_f32(losses_p + losses_off, (i64)losses_len);
-  sg_f32 p_ = make_sg_f32(p_p + p_off, (i64)p_len);
-  sg_i32 next_ = make_sg_i32((__global i32 *)next_p + next_off, (i64)next_len);
-  f32 weight_ = (f32)weight_x;
-  i64 vocab_ = (i64)vocab_x;
-  i64 n_ = (i64)n_x;
-  {
-    i64 t_ = (i64)get_global_id(0);
-    i64 s_ = (i64)get_global_id(1);
-    if (t_ < n_) {
-      i64 at_ = (i64)((u64)((i64)((u64)((i64)((u64)s_ * (u64)vocab_)) * (u64)n_)) + (u64)t_);
-      i64 truth_ = (i64)((u64)((i64)LOAD(g_i32, next_.p[AT((i64)((u64)((i64)((u64)s_ * (u64)n_)) + (u64)t_), next_.n, 141)])) * (u64)n_);
-      STORE(g_f32, losses_.p[AT((i64)((u64)((i64)((u64)s_ * (u64)n_)) + (u64)t_), losses_.n, 142)], -Log_f(CHECK max_f32(LOAD(g_f32, p_.p[AT((i64)((u64)at_ + (u64)truth_), p_.n, 142)]), 0x1.b38fb8p-127f)));
-      STORE(g_f32, p_.p[AT((i64)((u64)at_ + (u64)truth_), p_.n, 143)], LOAD(g_f32, p_.p[AT((i64)((u64)at_ + (u64)truth_), p_.n, 143)]) - 1.0f);
-      {
-        i64 t2_ = vocab_;
-        i64 i_ = (i64)0;
-        for (; GO(i_ < t2_); i_ = (i64)((u64)i_ + (u64)((i64)1))) {
-          STORE(g_f32, p_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i_ * (u64)n_))), p_.n, 145)], LOAD(g_f32, p_.p[AT((i64)((u64)at_ + (u64)((i64)((u64)i_ * (u64)n_))), p_.n, 145)]) * weight_);
-        }
-      }
-    }
-  }
-}
-`,
-	Packed: kernelsPTX("crossEntropy_kernel"),
-	Native: nativecode.Code_crossentropy.Of("crossEntropy_kernel", "2a2e56e4cd6018136e5a45f8e20d96e9"),
-}
+var crossEntropyKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("crossEntropy_kernel", nativecode.Code_crossentropy.Of("crossEntropy_kernel", "2a2e56e4cd6018136e5a45f8e20d96e9"), support.Params{}.Slice("losses", "float", 4).Slice("p", "float", 4).ConstSlice("next", "int", 4).Scalar("weight", "float", 4).Scalar("vocab", "long", 8).Scalar("n", "long", 8), crossEntropyGo, crossEntropyPlain, "kernels.go")
+}}
 
 // launchMerge runs [merge] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func launchMerge[Arg1 launch.KernelArg[float32], Arg2 launch.KernelArg[float32]](s *linalg.Session, grid backend.Grid, sum Arg1, parts Arg2, count int) error {
-	call := launch.New(s, mergeKernel, grid)
+	call := launch.New(s, mergeKernel.Source(), grid)
 	launch.Slice[float32](&call, "sum", sum)
 	launch.Slice[float32](&call, "parts", parts)
 	call.Scalar(support.Arg(int64(count)))
 	return call.Launch()
 }
 
-var mergeKernel = &backend.Source{
-	Name: "merge_kernel", File: "merge_kernel.cl",
-	Params: support.Params{}.Slice("sum", "float", 4).Slice("parts", "float", 4).Scalar("count", "long", 8),
-	Go:     support.Form(mergeGo, mergePlain), Fresh: kernelsFresh,
-	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: mergePlain},
-	Text: support.Head + `/* merge, from Go */
-typedef struct { __global f32 *p; i64 n; } sg_f32;
-FN sg_f32 make_sg_f32(__global f32 *p, i64 n) { sg_f32 s; s.p = p; s.n = n; return s; }
-ACCESS(g_f32, __global, f32)
-__kernel
-void merge_kernel(__global f32 *sum_p, const ulong sum_off, const ulong sum_len, __global f32 *parts_p, const ulong parts_off, const ulong parts_len, const ulong count_x CHECKED_KERNEL) {
-  CHECKED_BEGIN
-  sg_f32 sum_ = make_sg_f32(sum_p + sum_off, (i64)sum_len);
-  sg_f32 parts_ = make_sg_f32(parts_p + parts_off, (i64)parts_len);
-  i64 count_ = (i64)count_x;
-  i64 n_ = sum_.n;
-  {
-    i64 i_ = (i64)get_global_id(0);
-    if (i_ < n_) {
-      {
-        i64 step_ = (i64)1;
-        for (; GO(step_ < count_); step_ = (i64)((u64)step_ * (u64)((i64)2))) {
-          {
-            i64 s_ = (i64)0;
-            for (; GO(s_ < count_); s_ = (i64)((u64)s_ + (u64)((i64)((u64)((i64)2) * (u64)step_)))) {
-              STORE(g_f32, parts_.p[AT((i64)((u64)((i64)((u64)s_ * (u64)n_)) + (u64)i_), parts_.n, 166)], LOAD(g_f32, parts_.p[AT((i64)((u64)((i64)((u64)s_ * (u64)n_)) + (u64)i_), parts_.n, 166)]) + LOAD(g_f32, parts_.p[AT((i64)((u64)((i64)((u64)((i64)((u64)s_ + (u64)step_)) * (u64)n_)) + (u64)i_), parts_.n, 166)]));
-            }
-          }
-        }
-      }
-      STORE(g_f32, sum_.p[AT(i_, sum_.n, 169)], LOAD(g_f32, parts_.p[AT(i_, parts_.n, 169)]));
-    }
-  }
-}
-`,
-	Packed: kernelsPTX("merge_kernel"),
-	Native: nativecode.Code_merge.Of("merge_kernel", "5a95dd53751e30efb7ba1ccf0e9a0af6"),
-}
+var mergeKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("merge_kernel", nativecode.Code_merge.Of("merge_kernel", "5a95dd53751e30efb7ba1ccf0e9a0af6"), support.Params{}.Slice("sum", "float", 4).Slice("parts", "float", 4).Scalar("count", "long", 8), mergeGo, mergePlain, "kernels.go")
+}}
 
 // launchAdamW runs [adamW] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func launchAdamW[Arg1 launch.KernelArg[float32], Arg2 launch.KernelArg[float32], Arg3 launch.KernelArg[float32], Arg4 launch.KernelArg[float32], Arg5 launch.KernelArg[float32]](s *linalg.Session, grid backend.Grid, w Arg1, m Arg2, v Arg3, g Arg4, norm Arg5, rate float32, by float32, bySquare float32) error {
-	call := launch.New(s, adamWKernel, grid)
+	call := launch.New(s, adamWKernel.Source(), grid)
 	launch.Slice[float32](&call, "w", w)
 	launch.Slice[float32](&call, "m", m)
 	launch.Slice[float32](&call, "v", v)
@@ -626,175 +141,26 @@ func launchAdamW[Arg1 launch.KernelArg[float32], Arg2 launch.KernelArg[float32],
 	return call.Launch()
 }
 
-var adamWKernel = &backend.Source{
-	Name: "adamW_kernel", File: "adamW_kernel.cl",
-	Params: support.Params{}.Slice("w", "float", 4).Slice("m", "float", 4).Slice("v", "float", 4).ConstSlice("g", "float", 4).ConstSlice("norm", "float", 4).Scalar("rate", "float", 4).Scalar("by", "float", 4).Scalar("bySquare", "float", 4),
-	Go:     support.Form(adamWGo, adamWPlain), Fresh: kernelsFresh,
-	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: adamWPlain},
-	Text: support.Head + `/* adamW, from Go */
-typedef struct { __global f32 *p; i64 n; } sg_f32;
-FN sg_f32 make_sg_f32(__global f32 *p, i64 n) { sg_f32 s; s.p = p; s.n = n; return s; }
-ACCESS(g_f32, __global, f32)
-FN f32 max_f32(f32 x, f32 y) {
-  return x != x ? x : y != y ? y : x == 0 && y == 0 ? (as_uint(x) >> 31 ? y : x) : x > y ? x : y;
-}
-#ifdef __NVPTX__
-FN f32 div_f32(f32 x, f32 y) { return x / y; }
-#else
-#if defined(cl_khr_fp64) && !defined(__CUDACC__)
-FN f32 div_f32(f32 x, f32 y) { return (f32)((double)x / (double)y); }
-#else
-FN f32 div_f32(f32 x, f32 y) { return x / y; }
-#endif
-#endif
-typedef double f64;
-#ifdef __NVPTX__
-FN f64 sqrt_f64(f64 x) { return __builtin_sqrt(x); }
-#else
-FN f64 sqrt_f64(f64 x) { return sqrt(x); }
-#endif
-__kernel
-void adamW_kernel(__global f32 *w_p, const ulong w_off, const ulong w_len, __global f32 *m_p, const ulong m_off, const ulong m_len, __global f32 *v_p, const ulong v_off, const ulong v_len, __global const f32 *g_p, const ulong g_off, const ulong g_len, __global const f32 *norm_p, const ulong norm_off, const ulong norm_len, const float rate_x, const float by_x, const float bySquare_x CHECKED_KERNEL) {
-  CHECKED_BEGIN
-  sg_f32 w_ = make_sg_f32(w_p + w_off, (i64)w_len);
-  sg_f32 m_ = make_sg_f32(m_p + m_off, (i64)m_len);
-  sg_f32 v_ = make_sg_f32(v_p + v_off, (i64)v_len);
-  sg_f32 g_ = make_sg_f32((__global f32 *)g_p + g_off, (i64)g_len);
-  sg_f32 norm_ = make_sg_f32((__global f32 *)norm_p + norm_off, (i64)norm_len);
-  f32 rate_ = (f32)rate_x;
-  f32 by_ = (f32)by_x;
-  f32 bySquare_ = (f32)bySquare_x;
-  {
-    i64 i_ = (i64)get_global_id(0);
-    if (i_ < w_.n) {
-      f32 d_ = div_f32(LOAD(g_f32, g_.p[AT(i_, g_.n, 179)]), max_f32(LOAD(g_f32, norm_.p[AT((i64)0, norm_.n, 179)]), 1.0f));
-      STORE(g_f32, m_.p[AT(i_, m_.n, 180)], fma(0x1.ccccccp-01f, LOAD(g_f32, m_.p[AT(i_, m_.n, 180)]), 0x1.99999ap-04f * d_));
-      STORE(g_f32, v_.p[AT(i_, v_.n, 181)], fma(0x1.fae148p-01f, LOAD(g_f32, v_.p[AT(i_, v_.n, 181)]), (0x1.47ae14p-07f * d_) * d_));
-      f32 step_ = div_f32(LOAD(g_f32, m_.p[AT(i_, m_.n, 182)]) * by_, ((f32)sqrt_f64((f64)(LOAD(g_f32, v_.p[AT(i_, v_.n, 182)]) * bySquare_))) + 0x1.5798eep-27f);
-      STORE(g_f32, w_.p[AT(i_, w_.n, 183)], LOAD(g_f32, w_.p[AT(i_, w_.n, 183)]) - (rate_ * fma(0x1.99999ap-04f, LOAD(g_f32, w_.p[AT(i_, w_.n, 183)]), step_)));
-    }
-  }
-}
-`,
-	Packed: kernelsPTX("adamW_kernel"),
-	Native: nativecode.Code_adamw.Of("adamW_kernel", "904e0f41b12988d7fb48be0f66fd9963"),
-}
+var adamWKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("adamW_kernel", nativecode.Code_adamw.Of("adamW_kernel", "904e0f41b12988d7fb48be0f66fd9963"), support.Params{}.Slice("w", "float", 4).Slice("m", "float", 4).Slice("v", "float", 4).ConstSlice("g", "float", 4).ConstSlice("norm", "float", 4).Scalar("rate", "float", 4).Scalar("by", "float", 4).Scalar("bySquare", "float", 4), adamWGo, adamWPlain, "kernels.go")
+}}
 
 // launchQuantize makes z [quantize] of the inputs, element by element, as launch.Map has it.
 func launchQuantize[Arg1 launch.KernelArg[int8], Arg2 launch.MapArg[float32], Arg3 launch.MapArg[float32]](s *linalg.Session, z Arg1, x Arg2, most Arg3) error {
-	call := launch.NewMap(s, quantizeKernel, "main.quantize")
+	call := launch.NewMap(s, quantizeKernel.Source(), "main.quantize")
 	launch.Result[int8](&call, z)
 	launch.Input[float32](&call, x)
 	launch.Input[float32](&call, most)
 	return call.Launch()
 }
 
-var quantizeKernel = &backend.Source{
-	Name: "quantize_kernel", File: "quantize_kernel.cl",
-	Params: support.Params{}.Matrix("z", "char", 1).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4).ConstMatrix("x2", "float", 4).Scalar("x2All", "float", 4),
-	Map:    true,
-	Go:     support.Map2(gpu_quantize), Fresh: kernelsFresh,
-	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: support.Map2(quantize)},
-	Text: support.Head + `/* quantize, from Go */
-typedef struct { __global i8 *p; i64 n; } sg_i8;
-FN sg_i8 make_sg_i8(__global i8 *p, i64 n) { sg_i8 s; s.p = p; s.n = n; return s; }
-typedef struct { sg_i8 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
-typedef struct { __global f32 *p; i64 n; } sg_f32;
-FN sg_f32 make_sg_f32(__global f32 *p, i64 n) { sg_f32 s; s.p = p; s.n = n; return s; }
-typedef struct { sg_f32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t2;
-ACCESS(g_f32, __global, f32)
-ACCESS(g_i8, __global, i8)
-FN i8 i8_of_f32(f32 x) {
-  return x != x ? (i8)0 : x >= 0x1p7f ? (i8)(((u64)1 << 7) - 1) : x <= -0x1p7f ? (i8)((u64)1 << 7) : (i8)x;
-}
-FN f32 withSign_f(CHECKER f32 x_, f32 s_) {
-  return as_float(as_uint(x_) | (as_uint(s_) & 2147483648u));
-}
-FN f32 RoundToEven_f(CHECKER f32 x_) {
-  f32 z_ = as_float(as_uint(x_) & ~2147483648u);
-  if (!(z_ < 0x1p+23f)) {
-    return x_;
-  }
-  return withSign_f(CHECK (z_ + 0x1p+23f) - 0x1p+23f, x_);
-}
-#ifdef __NVPTX__
-FN f32 div_f32(f32 x, f32 y) { return x / y; }
-#else
-#if defined(cl_khr_fp64) && !defined(__CUDACC__)
-FN f32 div_f32(f32 x, f32 y) { return (f32)((double)x / (double)y); }
-#else
-FN f32 div_f32(f32 x, f32 y) { return x / y; }
-#endif
-#endif
-FN i8 quantize_f(CHECKER f32 x_, f32 most_) {
-  return i8_of_f32(RoundToEven_f(CHECK div_f32(x_, most_) * 127.0f));
-}
-__kernel
-void quantize_kernel(__global i8 *z_p, const ulong z_off, const ulong z_rows, const ulong z_cols, const ulong z_stride, __global const f32 *x1_p, const ulong x1_off, const ulong x1_rows, const ulong x1_cols, const ulong x1_stride, const float x1All_x, __global const f32 *x2_p, const ulong x2_off, const ulong x2_rows, const ulong x2_cols, const ulong x2_stride, const float x2All_x CHECKED_KERNEL) {
-  CHECKED_BEGIN
-  Matrix_t z_; z_.Data_ = make_sg_i8(z_p + z_off, (i64)(z_rows == 0 || z_cols == 0 ? 0 : (z_rows - 1) * z_stride + z_cols)); z_.Rows_ = (i64)z_rows; z_.Cols_ = (i64)z_cols; z_.Stride_ = (i64)z_stride;
-  Matrix_t2 x1_; x1_.Data_ = make_sg_f32((__global f32 *)x1_p + x1_off, (i64)(x1_rows == 0 || x1_cols == 0 ? 0 : (x1_rows - 1) * x1_stride + x1_cols)); x1_.Rows_ = (i64)x1_rows; x1_.Cols_ = (i64)x1_cols; x1_.Stride_ = (i64)x1_stride;
-  f32 x1All_ = (f32)x1All_x;
-  Matrix_t2 x2_; x2_.Data_ = make_sg_f32((__global f32 *)x2_p + x2_off, (i64)(x2_rows == 0 || x2_cols == 0 ? 0 : (x2_rows - 1) * x2_stride + x2_cols)); x2_.Rows_ = (i64)x2_rows; x2_.Cols_ = (i64)x2_cols; x2_.Stride_ = (i64)x2_stride;
-  f32 x2All_ = (f32)x2All_x;
-  {
-    i64 i_ = (i64)get_global_id(1);
-    for (; GO(i_ < z_.Rows_); i_ = (i64)((u64)i_ + (u64)((i64)get_global_size(1)))) {
-      {
-        i64 begin_ = (i64)((u64)((i64)get_group_id(0)) * (u64)((i64)1024));
-        for (; GO(begin_ < z_.Cols_); begin_ = (i64)((u64)begin_ + (u64)((i64)((u64)((i64)get_num_groups(0)) * (u64)((i64)1024))))) {
-          i64 end_ = (i64)((u64)begin_ + (u64)((i64)1024));
-          if (end_ > z_.Cols_) {
-            end_ = z_.Cols_;
-          }
-          i64 t_ = (i64)((u64)i_ * (u64)z_.Stride_);
-          sg_i8 t2_ = z_.Data_;
-          sg_i8 row_ = make_sg_i8(make_sg_i8(t2_.p + CUT(t_, t2_.n, t2_.n, 35), t2_.n - t_).p + CUT(0, end_, make_sg_i8(t2_.p + CUT(t_, t2_.n, t2_.n, 35), t2_.n - t_).n, 35), end_ - 0);
-          sg_f32 row1_ = make_sg_f32(x1_.Data_.p + CUT(0, ((i64)0), x1_.Data_.n, 36), ((i64)0) - 0);
-          f32 e1All_ = x1All_;
-          if (x1_.Cols_ == z_.Cols_) {
-            i64 t3_ = (i64)((u64)i_ * (u64)x1_.Stride_);
-            sg_f32 t4_ = x1_.Data_;
-            row1_ = make_sg_f32(make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 38), t4_.n - t3_).p + CUT(0, end_, make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 38), t4_.n - t3_).n, 38), end_ - 0);
-          } else if (x1_.Rows_ > ((i64)0)) {
-            e1All_ = LOAD(g_f32, x1_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(i_, x1_.Rows_, 40) * (u64)x1_.Stride_)) + (u64)COLUMN((i64)0, x1_.Cols_, 40)), x1_.Data_.n, 40)]);
-          }
-          sg_f32 row2_ = make_sg_f32(x2_.Data_.p + CUT(0, ((i64)0), x2_.Data_.n, 42), ((i64)0) - 0);
-          f32 e2All_ = x2All_;
-          if (x2_.Cols_ == z_.Cols_) {
-            i64 t5_ = (i64)((u64)i_ * (u64)x2_.Stride_);
-            sg_f32 t6_ = x2_.Data_;
-            row2_ = make_sg_f32(make_sg_f32(t6_.p + CUT(t5_, t6_.n, t6_.n, 44), t6_.n - t5_).p + CUT(0, end_, make_sg_f32(t6_.p + CUT(t5_, t6_.n, t6_.n, 44), t6_.n - t5_).n, 44), end_ - 0);
-          } else if (x2_.Rows_ > ((i64)0)) {
-            e2All_ = LOAD(g_f32, x2_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(i_, x2_.Rows_, 46) * (u64)x2_.Stride_)) + (u64)COLUMN((i64)0, x2_.Cols_, 46)), x2_.Data_.n, 46)]);
-          }
-          {
-            i64 j_ = (i64)((u64)begin_ + (u64)((i64)get_local_id(0)));
-            for (; GO(j_ < end_); j_ = (i64)((u64)j_ + (u64)((i64)get_local_size(0)))) {
-              f32 e1_ = e1All_;
-              if (row1_.n >= end_) {
-                e1_ = LOAD(g_f32, row1_.p[AT(j_, row1_.n, 51)]);
-              }
-              f32 e2_ = e2All_;
-              if (row2_.n >= end_) {
-                e2_ = LOAD(g_f32, row2_.p[AT(j_, row2_.n, 55)]);
-              }
-              STORE(g_i8, row_.p[AT(j_, row_.n, 57)], quantize_f(CHECK e1_, e2_));
-            }
-          }
-        }
-      }
-    }
-  }
-}
-`,
-	Packed: kernelsPTX("quantize_kernel"),
-	Native: nativecode.Code_quantize.Of("quantize_kernel", "f6cf72223c73b00b6e9d54499b4a88a0"),
-}
+var quantizeKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("quantize_kernel", nativecode.Code_quantize.Of("quantize_kernel", "f6cf72223c73b00b6e9d54499b4a88a0"), support.MapParams("char", "float", "float"), support.Map2(gpu_quantize), support.Map2(quantize), "kernels.go")
+}}
 
 // launchRescale makes z [rescale] of the inputs, element by element, as launch.Map has it.
 func launchRescale[Arg1 launch.KernelArg[float32], Arg2 launch.MapArg[float32], Arg3 launch.MapArg[int32], Arg4 launch.MapArg[float32], Arg5 launch.MapArg[float32]](s *linalg.Session, z Arg1, y Arg2, sum Arg3, byRow Arg4, byColumn Arg5) error {
-	call := launch.NewMap(s, rescaleKernel, "main.rescale")
+	call := launch.NewMap(s, rescaleKernel.Source(), "main.rescale")
 	launch.Result[float32](&call, z)
 	launch.Input[float32](&call, y)
 	launch.Input[int32](&call, sum)
@@ -803,400 +169,38 @@ func launchRescale[Arg1 launch.KernelArg[float32], Arg2 launch.MapArg[float32], 
 	return call.Launch()
 }
 
-var rescaleKernel = &backend.Source{
-	Name: "rescale_kernel", File: "rescale_kernel.cl",
-	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4).ConstMatrix("x2", "int", 4).Scalar("x2All", "uint", 4).ConstMatrix("x3", "float", 4).Scalar("x3All", "float", 4).ConstMatrix("x4", "float", 4).Scalar("x4All", "float", 4),
-	Map:    true,
-	Go:     support.Map4(gpu_rescale), Fresh: kernelsFresh,
-	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: support.Map4(rescale)},
-	Text: support.Head + `/* rescale, from Go */
-typedef struct { __global f32 *p; i64 n; } sg_f32;
-FN sg_f32 make_sg_f32(__global f32 *p, i64 n) { sg_f32 s; s.p = p; s.n = n; return s; }
-typedef struct { sg_f32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
-typedef struct { __global i32 *p; i64 n; } sg_i32;
-FN sg_i32 make_sg_i32(__global i32 *p, i64 n) { sg_i32 s; s.p = p; s.n = n; return s; }
-typedef struct { sg_i32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t2;
-ACCESS(g_f32, __global, f32)
-ACCESS(g_i32, __global, i32)
-#ifdef __NVPTX__
-FN f32 div_f32(f32 x, f32 y) { return x / y; }
-#else
-#if defined(cl_khr_fp64) && !defined(__CUDACC__)
-FN f32 div_f32(f32 x, f32 y) { return (f32)((double)x / (double)y); }
-#else
-FN f32 div_f32(f32 x, f32 y) { return x / y; }
-#endif
-#endif
-FN f32 rescale_f(CHECKER f32 y_, i32 sum_, f32 byRow_, f32 byColumn_) {
-  return y_ + ((((f32)sum_) * div_f32(byRow_, 127.0f)) * div_f32(byColumn_, 127.0f));
-}
-__kernel
-void rescale_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, const ulong z_cols, const ulong z_stride, __global const f32 *x1_p, const ulong x1_off, const ulong x1_rows, const ulong x1_cols, const ulong x1_stride, const float x1All_x, __global const i32 *x2_p, const ulong x2_off, const ulong x2_rows, const ulong x2_cols, const ulong x2_stride, const uint x2All_x, __global const f32 *x3_p, const ulong x3_off, const ulong x3_rows, const ulong x3_cols, const ulong x3_stride, const float x3All_x, __global const f32 *x4_p, const ulong x4_off, const ulong x4_rows, const ulong x4_cols, const ulong x4_stride, const float x4All_x CHECKED_KERNEL) {
-  CHECKED_BEGIN
-  Matrix_t z_; z_.Data_ = make_sg_f32(z_p + z_off, (i64)(z_rows == 0 || z_cols == 0 ? 0 : (z_rows - 1) * z_stride + z_cols)); z_.Rows_ = (i64)z_rows; z_.Cols_ = (i64)z_cols; z_.Stride_ = (i64)z_stride;
-  Matrix_t x1_; x1_.Data_ = make_sg_f32((__global f32 *)x1_p + x1_off, (i64)(x1_rows == 0 || x1_cols == 0 ? 0 : (x1_rows - 1) * x1_stride + x1_cols)); x1_.Rows_ = (i64)x1_rows; x1_.Cols_ = (i64)x1_cols; x1_.Stride_ = (i64)x1_stride;
-  f32 x1All_ = (f32)x1All_x;
-  Matrix_t2 x2_; x2_.Data_ = make_sg_i32((__global i32 *)x2_p + x2_off, (i64)(x2_rows == 0 || x2_cols == 0 ? 0 : (x2_rows - 1) * x2_stride + x2_cols)); x2_.Rows_ = (i64)x2_rows; x2_.Cols_ = (i64)x2_cols; x2_.Stride_ = (i64)x2_stride;
-  i32 x2All_ = (i32)x2All_x;
-  Matrix_t x3_; x3_.Data_ = make_sg_f32((__global f32 *)x3_p + x3_off, (i64)(x3_rows == 0 || x3_cols == 0 ? 0 : (x3_rows - 1) * x3_stride + x3_cols)); x3_.Rows_ = (i64)x3_rows; x3_.Cols_ = (i64)x3_cols; x3_.Stride_ = (i64)x3_stride;
-  f32 x3All_ = (f32)x3All_x;
-  Matrix_t x4_; x4_.Data_ = make_sg_f32((__global f32 *)x4_p + x4_off, (i64)(x4_rows == 0 || x4_cols == 0 ? 0 : (x4_rows - 1) * x4_stride + x4_cols)); x4_.Rows_ = (i64)x4_rows; x4_.Cols_ = (i64)x4_cols; x4_.Stride_ = (i64)x4_stride;
-  f32 x4All_ = (f32)x4All_x;
-  {
-    i64 i_ = (i64)get_global_id(1);
-    for (; GO(i_ < z_.Rows_); i_ = (i64)((u64)i_ + (u64)((i64)get_global_size(1)))) {
-      {
-        i64 begin_ = (i64)((u64)((i64)get_group_id(0)) * (u64)((i64)1024));
-        for (; GO(begin_ < z_.Cols_); begin_ = (i64)((u64)begin_ + (u64)((i64)((u64)((i64)get_num_groups(0)) * (u64)((i64)1024))))) {
-          i64 end_ = (i64)((u64)begin_ + (u64)((i64)1024));
-          if (end_ > z_.Cols_) {
-            end_ = z_.Cols_;
-          }
-          i64 t_ = (i64)((u64)i_ * (u64)z_.Stride_);
-          sg_f32 t2_ = z_.Data_;
-          sg_f32 row_ = make_sg_f32(make_sg_f32(t2_.p + CUT(t_, t2_.n, t2_.n, 40), t2_.n - t_).p + CUT(0, end_, make_sg_f32(t2_.p + CUT(t_, t2_.n, t2_.n, 40), t2_.n - t_).n, 40), end_ - 0);
-          sg_f32 row1_ = make_sg_f32(x1_.Data_.p + CUT(0, ((i64)0), x1_.Data_.n, 41), ((i64)0) - 0);
-          f32 e1All_ = x1All_;
-          if (x1_.Cols_ == z_.Cols_) {
-            i64 t3_ = (i64)((u64)i_ * (u64)x1_.Stride_);
-            sg_f32 t4_ = x1_.Data_;
-            row1_ = make_sg_f32(make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 43), t4_.n - t3_).p + CUT(0, end_, make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 43), t4_.n - t3_).n, 43), end_ - 0);
-          } else if (x1_.Rows_ > ((i64)0)) {
-            e1All_ = LOAD(g_f32, x1_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(i_, x1_.Rows_, 45) * (u64)x1_.Stride_)) + (u64)COLUMN((i64)0, x1_.Cols_, 45)), x1_.Data_.n, 45)]);
-          }
-          sg_i32 row2_ = make_sg_i32(x2_.Data_.p + CUT(0, ((i64)0), x2_.Data_.n, 47), ((i64)0) - 0);
-          i32 e2All_ = x2All_;
-          if (x2_.Cols_ == z_.Cols_) {
-            i64 t5_ = (i64)((u64)i_ * (u64)x2_.Stride_);
-            sg_i32 t6_ = x2_.Data_;
-            row2_ = make_sg_i32(make_sg_i32(t6_.p + CUT(t5_, t6_.n, t6_.n, 49), t6_.n - t5_).p + CUT(0, end_, make_sg_i32(t6_.p + CUT(t5_, t6_.n, t6_.n, 49), t6_.n - t5_).n, 49), end_ - 0);
-          } else if (x2_.Rows_ > ((i64)0)) {
-            e2All_ = LOAD(g_i32, x2_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(i_, x2_.Rows_, 51) * (u64)x2_.Stride_)) + (u64)COLUMN((i64)0, x2_.Cols_, 51)), x2_.Data_.n, 51)]);
-          }
-          sg_f32 row3_ = make_sg_f32(x3_.Data_.p + CUT(0, ((i64)0), x3_.Data_.n, 53), ((i64)0) - 0);
-          f32 e3All_ = x3All_;
-          if (x3_.Cols_ == z_.Cols_) {
-            i64 t7_ = (i64)((u64)i_ * (u64)x3_.Stride_);
-            sg_f32 t8_ = x3_.Data_;
-            row3_ = make_sg_f32(make_sg_f32(t8_.p + CUT(t7_, t8_.n, t8_.n, 55), t8_.n - t7_).p + CUT(0, end_, make_sg_f32(t8_.p + CUT(t7_, t8_.n, t8_.n, 55), t8_.n - t7_).n, 55), end_ - 0);
-          } else if (x3_.Rows_ > ((i64)0)) {
-            e3All_ = LOAD(g_f32, x3_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(i_, x3_.Rows_, 57) * (u64)x3_.Stride_)) + (u64)COLUMN((i64)0, x3_.Cols_, 57)), x3_.Data_.n, 57)]);
-          }
-          sg_f32 row4_ = make_sg_f32(x4_.Data_.p + CUT(0, ((i64)0), x4_.Data_.n, 59), ((i64)0) - 0);
-          f32 e4All_ = x4All_;
-          if (x4_.Cols_ == z_.Cols_) {
-            i64 t9_ = (i64)((u64)i_ * (u64)x4_.Stride_);
-            sg_f32 t10_ = x4_.Data_;
-            row4_ = make_sg_f32(make_sg_f32(t10_.p + CUT(t9_, t10_.n, t10_.n, 61), t10_.n - t9_).p + CUT(0, end_, make_sg_f32(t10_.p + CUT(t9_, t10_.n, t10_.n, 61), t10_.n - t9_).n, 61), end_ - 0);
-          } else if (x4_.Rows_ > ((i64)0)) {
-            e4All_ = LOAD(g_f32, x4_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(i_, x4_.Rows_, 63) * (u64)x4_.Stride_)) + (u64)COLUMN((i64)0, x4_.Cols_, 63)), x4_.Data_.n, 63)]);
-          }
-          {
-            i64 j_ = (i64)((u64)begin_ + (u64)((i64)get_local_id(0)));
-            for (; GO(j_ < end_); j_ = (i64)((u64)j_ + (u64)((i64)get_local_size(0)))) {
-              f32 e1_ = e1All_;
-              if (row1_.n >= end_) {
-                e1_ = LOAD(g_f32, row1_.p[AT(j_, row1_.n, 68)]);
-              }
-              i32 e2_ = e2All_;
-              if (row2_.n >= end_) {
-                e2_ = LOAD(g_i32, row2_.p[AT(j_, row2_.n, 72)]);
-              }
-              f32 e3_ = e3All_;
-              if (row3_.n >= end_) {
-                e3_ = LOAD(g_f32, row3_.p[AT(j_, row3_.n, 76)]);
-              }
-              f32 e4_ = e4All_;
-              if (row4_.n >= end_) {
-                e4_ = LOAD(g_f32, row4_.p[AT(j_, row4_.n, 80)]);
-              }
-              STORE(g_f32, row_.p[AT(j_, row_.n, 82)], rescale_f(CHECK e1_, e2_, e3_, e4_));
-            }
-          }
-        }
-      }
-    }
-  }
-}
-`,
-	Packed: kernelsPTX("rescale_kernel"),
-	Native: nativecode.Code_rescale.Of("rescale_kernel", "7297f717cb929205c8c239d70565de57"),
-}
+var rescaleKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("rescale_kernel", nativecode.Code_rescale.Of("rescale_kernel", "7297f717cb929205c8c239d70565de57"), support.MapParams("float", "float", "int", "float", "float"), support.Map4(gpu_rescale), support.Map4(rescale), "kernels.go")
+}}
 
 // launchGelu makes z [gelu] of the inputs, element by element, as launch.Map has it.
 func launchGelu[Arg1 launch.KernelArg[float32], Arg2 launch.MapArg[float32]](s *linalg.Session, z Arg1, x Arg2) error {
-	call := launch.NewMap(s, geluKernel, "main.gelu")
+	call := launch.NewMap(s, geluKernel.Source(), "main.gelu")
 	launch.Result[float32](&call, z)
 	launch.Input[float32](&call, x)
 	return call.Launch()
 }
 
-var geluKernel = &backend.Source{
-	Name: "gelu_kernel", File: "gelu_kernel.cl",
-	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4),
-	Map:    true,
-	Go:     support.Map1(gpu_gelu), Fresh: kernelsFresh,
-	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: support.Map1(gelu)},
-	Text: support.Head + `/* gelu, from Go */
-typedef struct { __global f32 *p; i64 n; } sg_f32;
-FN sg_f32 make_sg_f32(__global f32 *p, i64 n) { sg_f32 s; s.p = p; s.n = n; return s; }
-typedef struct { sg_f32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
-ACCESS(g_f32, __global, f32)
-#if defined(__OPENCL_VERSION__) && !defined(cl_khr_fp64)
-#error f32.Tanh: needs float64, which this device does not have
-#endif
-typedef double f64;
-#ifdef __NVPTX__
-FN f64 abs_f64(f64 x) { return __builtin_fabs(x); }
-#else
-FN f64 abs_f64(f64 x) { return fabs(x); }
-#endif
-FN f64 abs_f(CHECKER f32 x_) {
-  return abs_f64((f64)x_);
-}
-FN f32 withSign_f(CHECKER f32 x_, f32 s_) {
-  return as_float(as_uint(x_) | (as_uint(s_) & 2147483648u));
-}
-typedef struct { f64 r0; f64 r1; } reduceExp_f_results;
-FN f64 mad_f(CHECKER f64 x_, f64 y_, f64 z_) {
-  return fma(x_, y_, z_);
-}
-FN f64 powerOf2_f(CHECKER f64 k_) {
-  return as_double((u64)((u64)as_ulong(k_) << 52));
-}
-FN f64 expm1Poly_f(CHECKER f64 r_) {
-  f64 u_ = r_ * r_;
-  f64 p_ = mad_f(CHECK mad_f(CHECK mad_f(CHECK mad_f(CHECK 0x1.289185613a3d6p-22, u_, 0x1.a019b90d2ae7ap-16), u_, 0x1.6c16c1788bd9p-10), u_, 0x1.5555555553d63p-05), u_, 0x1.0000000000001p-01);
-  f64 q_ = mad_f(CHECK mad_f(CHECK mad_f(CHECK mad_f(CHECK 0x1.af38a9b0ec855p-26, u_, 0x1.71de0dae63bb3p-19), u_, 0x1.a01a01a7c41d5p-13), u_, 0x1.11111111109b3p-07), u_, 0x1.5555555555556p-03);
-  return mad_f(CHECK u_, mad_f(CHECK q_, r_, p_), r_);
-}
-FN reduceExp_f_results reduceExp_f(CHECKER f64 z_) {
-  f64 t_ = {0};
-  f64 s_ = {0};
-  f64 k_ = mad_f(CHECK z_, 0x1.71547652b82fep+00, 0x1.80000000003ffp+52);
-  t_ = powerOf2_f(CHECK k_);
-  k_ = k_ - 0x1.80000000003ffp+52;
-  { reduceExp_f_results r = {t_, expm1Poly_f(CHECK mad_f(CHECK k_, 0x1.8432a1b0e2634p-43, mad_f(CHECK k_, -0x1.62e42fefa4p-01, z_)))}; return r; }
-}
-FN f64 expm1_f(CHECKER f64 z_) {
-  f64 t3_ = {0};
-  f64 s_ = {0};
-  { reduceExp_f_results r = reduceExp_f(CHECK z_);
-    t3_ = r.r0;
-    s_ = r.r1;
-  }
-  return mad_f(CHECK t3_, s_, t3_ - 1.0);
-}
-FN f32 Tanh_f(CHECKER f32 x_) {
-  f64 a_ = abs_f(CHECK x_);
-  {
-    if (a_ > 10.0) {
-      return withSign_f(CHECK 1.0f, x_);
-    } else if ((a_ < 0x1p-13) || (x_ != x_)) {
-      return x_;
-    }
-  }
-  f64 t_ = expm1_f(CHECK 2.0 * a_);
-  return withSign_f(CHECK (f32)(t_ / (t_ + 2.0)), x_);
-}
-FN f32 gelu_f(CHECKER f32 x_) {
-  return (0.5f * x_) * (1.0f + Tanh_f(CHECK 0x1.988454p-01f * (x_ + (((0x1.6e4e26p-05f * x_) * x_) * x_))));
-}
-__kernel
-void gelu_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, const ulong z_cols, const ulong z_stride, __global const f32 *x1_p, const ulong x1_off, const ulong x1_rows, const ulong x1_cols, const ulong x1_stride, const float x1All_x CHECKED_KERNEL) {
-  CHECKED_BEGIN
-  Matrix_t z_; z_.Data_ = make_sg_f32(z_p + z_off, (i64)(z_rows == 0 || z_cols == 0 ? 0 : (z_rows - 1) * z_stride + z_cols)); z_.Rows_ = (i64)z_rows; z_.Cols_ = (i64)z_cols; z_.Stride_ = (i64)z_stride;
-  Matrix_t x1_; x1_.Data_ = make_sg_f32((__global f32 *)x1_p + x1_off, (i64)(x1_rows == 0 || x1_cols == 0 ? 0 : (x1_rows - 1) * x1_stride + x1_cols)); x1_.Rows_ = (i64)x1_rows; x1_.Cols_ = (i64)x1_cols; x1_.Stride_ = (i64)x1_stride;
-  f32 x1All_ = (f32)x1All_x;
-  {
-    i64 i_ = (i64)get_global_id(1);
-    for (; GO(i_ < z_.Rows_); i_ = (i64)((u64)i_ + (u64)((i64)get_global_size(1)))) {
-      {
-        i64 begin_ = (i64)((u64)((i64)get_group_id(0)) * (u64)((i64)1024));
-        for (; GO(begin_ < z_.Cols_); begin_ = (i64)((u64)begin_ + (u64)((i64)((u64)((i64)get_num_groups(0)) * (u64)((i64)1024))))) {
-          i64 end_ = (i64)((u64)begin_ + (u64)((i64)1024));
-          if (end_ > z_.Cols_) {
-            end_ = z_.Cols_;
-          }
-          i64 t_ = (i64)((u64)i_ * (u64)z_.Stride_);
-          sg_f32 t2_ = z_.Data_;
-          sg_f32 row_ = make_sg_f32(make_sg_f32(t2_.p + CUT(t_, t2_.n, t2_.n, 134), t2_.n - t_).p + CUT(0, end_, make_sg_f32(t2_.p + CUT(t_, t2_.n, t2_.n, 134), t2_.n - t_).n, 134), end_ - 0);
-          sg_f32 row1_ = make_sg_f32(x1_.Data_.p + CUT(0, ((i64)0), x1_.Data_.n, 135), ((i64)0) - 0);
-          f32 e1All_ = x1All_;
-          if (x1_.Cols_ == z_.Cols_) {
-            i64 t3_ = (i64)((u64)i_ * (u64)x1_.Stride_);
-            sg_f32 t4_ = x1_.Data_;
-            row1_ = make_sg_f32(make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 137), t4_.n - t3_).p + CUT(0, end_, make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 137), t4_.n - t3_).n, 137), end_ - 0);
-          } else if (x1_.Rows_ > ((i64)0)) {
-            e1All_ = LOAD(g_f32, x1_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(i_, x1_.Rows_, 139) * (u64)x1_.Stride_)) + (u64)COLUMN((i64)0, x1_.Cols_, 139)), x1_.Data_.n, 139)]);
-          }
-          {
-            i64 j_ = (i64)((u64)begin_ + (u64)((i64)get_local_id(0)));
-            for (; GO(j_ < end_); j_ = (i64)((u64)j_ + (u64)((i64)get_local_size(0)))) {
-              f32 e1_ = e1All_;
-              if (row1_.n >= end_) {
-                e1_ = LOAD(g_f32, row1_.p[AT(j_, row1_.n, 144)]);
-              }
-              STORE(g_f32, row_.p[AT(j_, row_.n, 146)], gelu_f(CHECK e1_));
-            }
-          }
-        }
-      }
-    }
-  }
-}
-`,
-	Packed: kernelsPTX("gelu_kernel"),
-	Native: nativecode.Code_gelu.Of("gelu_kernel", "60339e3d60ff6bff18619e5d2049142f"),
-}
+var geluKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("gelu_kernel", nativecode.Code_gelu.Of("gelu_kernel", "60339e3d60ff6bff18619e5d2049142f"), support.MapParams("float", "float"), support.Map1(gpu_gelu), support.Map1(gelu), "kernels.go")
+}}
 
 // launchGeluBack makes z [geluBack] of the inputs, element by element, as launch.Map has it.
 func launchGeluBack[Arg1 launch.KernelArg[float32], Arg2 launch.MapArg[float32], Arg3 launch.MapArg[float32]](s *linalg.Session, z Arg1, dy Arg2, x Arg3) error {
-	call := launch.NewMap(s, geluBackKernel, "main.geluBack")
+	call := launch.NewMap(s, geluBackKernel.Source(), "main.geluBack")
 	launch.Result[float32](&call, z)
 	launch.Input[float32](&call, dy)
 	launch.Input[float32](&call, x)
 	return call.Launch()
 }
 
-var geluBackKernel = &backend.Source{
-	Name: "geluBack_kernel", File: "geluBack_kernel.cl",
-	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4).ConstMatrix("x2", "float", 4).Scalar("x2All", "float", 4),
-	Map:    true,
-	Go:     support.Map2(gpu_geluBack), Fresh: kernelsFresh,
-	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: support.Map2(geluBack)},
-	Text: support.Head + `/* geluBack, from Go */
-typedef struct { __global f32 *p; i64 n; } sg_f32;
-FN sg_f32 make_sg_f32(__global f32 *p, i64 n) { sg_f32 s; s.p = p; s.n = n; return s; }
-typedef struct { sg_f32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
-ACCESS(g_f32, __global, f32)
-#if defined(__OPENCL_VERSION__) && !defined(cl_khr_fp64)
-#error f32.Tanh: needs float64, which this device does not have
-#endif
-typedef double f64;
-#ifdef __NVPTX__
-FN f64 abs_f64(f64 x) { return __builtin_fabs(x); }
-#else
-FN f64 abs_f64(f64 x) { return fabs(x); }
-#endif
-FN f64 abs_f(CHECKER f32 x_) {
-  return abs_f64((f64)x_);
-}
-FN f32 withSign_f(CHECKER f32 x_, f32 s_) {
-  return as_float(as_uint(x_) | (as_uint(s_) & 2147483648u));
-}
-typedef struct { f64 r0; f64 r1; } reduceExp_f_results;
-FN f64 mad_f(CHECKER f64 x_, f64 y_, f64 z_) {
-  return fma(x_, y_, z_);
-}
-FN f64 powerOf2_f(CHECKER f64 k_) {
-  return as_double((u64)((u64)as_ulong(k_) << 52));
-}
-FN f64 expm1Poly_f(CHECKER f64 r_) {
-  f64 u_ = r_ * r_;
-  f64 p_ = mad_f(CHECK mad_f(CHECK mad_f(CHECK mad_f(CHECK 0x1.289185613a3d6p-22, u_, 0x1.a019b90d2ae7ap-16), u_, 0x1.6c16c1788bd9p-10), u_, 0x1.5555555553d63p-05), u_, 0x1.0000000000001p-01);
-  f64 q_ = mad_f(CHECK mad_f(CHECK mad_f(CHECK mad_f(CHECK 0x1.af38a9b0ec855p-26, u_, 0x1.71de0dae63bb3p-19), u_, 0x1.a01a01a7c41d5p-13), u_, 0x1.11111111109b3p-07), u_, 0x1.5555555555556p-03);
-  return mad_f(CHECK u_, mad_f(CHECK q_, r_, p_), r_);
-}
-FN reduceExp_f_results reduceExp_f(CHECKER f64 z_) {
-  f64 t_ = {0};
-  f64 s_ = {0};
-  f64 k_ = mad_f(CHECK z_, 0x1.71547652b82fep+00, 0x1.80000000003ffp+52);
-  t_ = powerOf2_f(CHECK k_);
-  k_ = k_ - 0x1.80000000003ffp+52;
-  { reduceExp_f_results r = {t_, expm1Poly_f(CHECK mad_f(CHECK k_, 0x1.8432a1b0e2634p-43, mad_f(CHECK k_, -0x1.62e42fefa4p-01, z_)))}; return r; }
-}
-FN f64 expm1_f(CHECKER f64 z_) {
-  f64 t3_ = {0};
-  f64 s_ = {0};
-  { reduceExp_f_results r = reduceExp_f(CHECK z_);
-    t3_ = r.r0;
-    s_ = r.r1;
-  }
-  return mad_f(CHECK t3_, s_, t3_ - 1.0);
-}
-FN f32 Tanh_f(CHECKER f32 x_) {
-  f64 a_ = abs_f(CHECK x_);
-  {
-    if (a_ > 10.0) {
-      return withSign_f(CHECK 1.0f, x_);
-    } else if ((a_ < 0x1p-13) || (x_ != x_)) {
-      return x_;
-    }
-  }
-  f64 t_ = expm1_f(CHECK 2.0 * a_);
-  return withSign_f(CHECK (f32)(t_ / (t_ + 2.0)), x_);
-}
-FN f32 geluBack_f(CHECKER f32 dy_, f32 x_) {
-  f32 t_ = Tanh_f(CHECK 0x1.988454p-01f * (x_ + (((0x1.6e4e26p-05f * x_) * x_) * x_)));
-  return dy_ * ((0.5f * (1.0f + t_)) + ((((0.5f * x_) * (1.0f - (t_ * t_))) * 0x1.988454p-01f) * (1.0f + ((0x1.12ba9ep-03f * x_) * x_))));
-}
-__kernel
-void geluBack_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, const ulong z_cols, const ulong z_stride, __global const f32 *x1_p, const ulong x1_off, const ulong x1_rows, const ulong x1_cols, const ulong x1_stride, const float x1All_x, __global const f32 *x2_p, const ulong x2_off, const ulong x2_rows, const ulong x2_cols, const ulong x2_stride, const float x2All_x CHECKED_KERNEL) {
-  CHECKED_BEGIN
-  Matrix_t z_; z_.Data_ = make_sg_f32(z_p + z_off, (i64)(z_rows == 0 || z_cols == 0 ? 0 : (z_rows - 1) * z_stride + z_cols)); z_.Rows_ = (i64)z_rows; z_.Cols_ = (i64)z_cols; z_.Stride_ = (i64)z_stride;
-  Matrix_t x1_; x1_.Data_ = make_sg_f32((__global f32 *)x1_p + x1_off, (i64)(x1_rows == 0 || x1_cols == 0 ? 0 : (x1_rows - 1) * x1_stride + x1_cols)); x1_.Rows_ = (i64)x1_rows; x1_.Cols_ = (i64)x1_cols; x1_.Stride_ = (i64)x1_stride;
-  f32 x1All_ = (f32)x1All_x;
-  Matrix_t x2_; x2_.Data_ = make_sg_f32((__global f32 *)x2_p + x2_off, (i64)(x2_rows == 0 || x2_cols == 0 ? 0 : (x2_rows - 1) * x2_stride + x2_cols)); x2_.Rows_ = (i64)x2_rows; x2_.Cols_ = (i64)x2_cols; x2_.Stride_ = (i64)x2_stride;
-  f32 x2All_ = (f32)x2All_x;
-  {
-    i64 i_ = (i64)get_global_id(1);
-    for (; GO(i_ < z_.Rows_); i_ = (i64)((u64)i_ + (u64)((i64)get_global_size(1)))) {
-      {
-        i64 begin_ = (i64)((u64)((i64)get_group_id(0)) * (u64)((i64)1024));
-        for (; GO(begin_ < z_.Cols_); begin_ = (i64)((u64)begin_ + (u64)((i64)((u64)((i64)get_num_groups(0)) * (u64)((i64)1024))))) {
-          i64 end_ = (i64)((u64)begin_ + (u64)((i64)1024));
-          if (end_ > z_.Cols_) {
-            end_ = z_.Cols_;
-          }
-          i64 t_ = (i64)((u64)i_ * (u64)z_.Stride_);
-          sg_f32 t2_ = z_.Data_;
-          sg_f32 row_ = make_sg_f32(make_sg_f32(t2_.p + CUT(t_, t2_.n, t2_.n, 137), t2_.n - t_).p + CUT(0, end_, make_sg_f32(t2_.p + CUT(t_, t2_.n, t2_.n, 137), t2_.n - t_).n, 137), end_ - 0);
-          sg_f32 row1_ = make_sg_f32(x1_.Data_.p + CUT(0, ((i64)0), x1_.Data_.n, 138), ((i64)0) - 0);
-          f32 e1All_ = x1All_;
-          if (x1_.Cols_ == z_.Cols_) {
-            i64 t3_ = (i64)((u64)i_ * (u64)x1_.Stride_);
-            sg_f32 t4_ = x1_.Data_;
-            row1_ = make_sg_f32(make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 140), t4_.n - t3_).p + CUT(0, end_, make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 140), t4_.n - t3_).n, 140), end_ - 0);
-          } else if (x1_.Rows_ > ((i64)0)) {
-            e1All_ = LOAD(g_f32, x1_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(i_, x1_.Rows_, 142) * (u64)x1_.Stride_)) + (u64)COLUMN((i64)0, x1_.Cols_, 142)), x1_.Data_.n, 142)]);
-          }
-          sg_f32 row2_ = make_sg_f32(x2_.Data_.p + CUT(0, ((i64)0), x2_.Data_.n, 144), ((i64)0) - 0);
-          f32 e2All_ = x2All_;
-          if (x2_.Cols_ == z_.Cols_) {
-            i64 t5_ = (i64)((u64)i_ * (u64)x2_.Stride_);
-            sg_f32 t6_ = x2_.Data_;
-            row2_ = make_sg_f32(make_sg_f32(t6_.p + CUT(t5_, t6_.n, t6_.n, 146), t6_.n - t5_).p + CUT(0, end_, make_sg_f32(t6_.p + CUT(t5_, t6_.n, t6_.n, 146), t6_.n - t5_).n, 146), end_ - 0);
-          } else if (x2_.Rows_ > ((i64)0)) {
-            e2All_ = LOAD(g_f32, x2_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(i_, x2_.Rows_, 148) * (u64)x2_.Stride_)) + (u64)COLUMN((i64)0, x2_.Cols_, 148)), x2_.Data_.n, 148)]);
-          }
-          {
-            i64 j_ = (i64)((u64)begin_ + (u64)((i64)get_local_id(0)));
-            for (; GO(j_ < end_); j_ = (i64)((u64)j_ + (u64)((i64)get_local_size(0)))) {
-              f32 e1_ = e1All_;
-              if (row1_.n >= end_) {
-                e1_ = LOAD(g_f32, row1_.p[AT(j_, row1_.n, 153)]);
-              }
-              f32 e2_ = e2All_;
-              if (row2_.n >= end_) {
-                e2_ = LOAD(g_f32, row2_.p[AT(j_, row2_.n, 157)]);
-              }
-              STORE(g_f32, row_.p[AT(j_, row_.n, 159)], geluBack_f(CHECK e1_, e2_));
-            }
-          }
-        }
-      }
-    }
-  }
-}
-`,
-	Packed: kernelsPTX("geluBack_kernel"),
-	Native: nativecode.Code_geluback.Of("geluBack_kernel", "0fd3d8684f1d8d8fe0699948e0f6287c"),
-}
+var geluBackKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("geluBack_kernel", nativecode.Code_geluback.Of("geluBack_kernel", "0fd3d8684f1d8d8fe0699948e0f6287c"), support.MapParams("float", "float", "float"), support.Map2(gpu_geluBack), support.Map2(geluBack), "kernels.go")
+}}
 
 // launchChance makes z [chance] of the inputs, element by element, as launch.Map has it.
 func launchChance[Arg1 launch.KernelArg[float32], Arg2 launch.MapArg[float32], Arg3 launch.MapArg[float32], Arg4 launch.MapArg[float32]](s *linalg.Session, z Arg1, score Arg2, luck Arg3, temperature Arg4) error {
-	call := launch.NewMap(s, chanceKernel, "main.chance")
+	call := launch.NewMap(s, chanceKernel.Source(), "main.chance")
 	launch.Result[float32](&call, z)
 	launch.Input[float32](&call, score)
 	launch.Input[float32](&call, luck)
@@ -1204,185 +208,14 @@ func launchChance[Arg1 launch.KernelArg[float32], Arg2 launch.MapArg[float32], A
 	return call.Launch()
 }
 
-var chanceKernel = &backend.Source{
-	Name: "chance_kernel", File: "chance_kernel.cl",
-	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4).ConstMatrix("x2", "float", 4).Scalar("x2All", "float", 4).ConstMatrix("x3", "float", 4).Scalar("x3All", "float", 4),
-	Map:    true,
-	Go:     support.Map3(gpu_chance), Fresh: kernelsFresh,
-	Checks: &backend.Checks{Files: []string{"kernels.go"}, Go: support.Map3(chance)},
-	Text: support.Head + `/* chance, from Go */
-typedef struct { __global f32 *p; i64 n; } sg_f32;
-FN sg_f32 make_sg_f32(__global f32 *p, i64 n) { sg_f32 s; s.p = p; s.n = n; return s; }
-typedef struct { sg_f32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
-ACCESS(g_f32, __global, f32)
-FN f32 inf_f(CHECKER_ALONE) {
-  return as_float(2139095040u);
-}
-FN f32 nan_f(CHECKER_ALONE) {
-  return as_float(2143289344u);
-}
-FN f32 logSpecial_f(CHECKER f32 x_) {
-  {
-    if (x_ == 0.0f) {
-      return -inf_f(CHECK_ALONE);
-    } else if (x_ < 0.0f) {
-      return nan_f(CHECK_ALONE);
-    } else if ((x_ > 0x1.fffffep+127f) || (x_ != x_)) {
-      return x_;
-    }
-  }
-  return 0.0f;
-}
-#if defined(__OPENCL_VERSION__) && !defined(cl_khr_fp64)
-#error f32.Log: needs float64, which this device does not have
-#endif
-typedef double f64;
-typedef struct { f64 r0; f64 r1; } split_f_results;
-FN split_f_results split_f(CHECKER f64 z_, u64 least_) {
-  f64 e_ = {0};
-  f64 m_ = {0};
-  u64 b_ = as_ulong(z_) - least_;
-  e_ = as_double((b_ >> 52) ^ 4841369599423285248ul) - 0x1.00000000008p+52;
-  { split_f_results r = {e_, as_double((b_ & 4503599627370495ul) + least_)}; return r; }
-}
-FN f64 mad_f(CHECKER f64 x_, f64 y_, f64 z_) {
-  return fma(x_, y_, z_);
-}
-FN f64 logRest_f(CHECKER f64 f_, f64 l_) {
-  f64 s_ = f_ / (f_ + 2.0);
-  f64 u_ = s_ * s_;
-  f64 w_ = u_ * u_;
-  f64 p_ = mad_f(CHECK mad_f(CHECK mad_f(CHECK 0x1.2b5a8aca255fdp-03, w_, 0x1.7462b61242bb4p-03), w_, 0x1.2492492df5266p-02), w_, 0x1.5555555555558p-01);
-  p_ = mad_f(CHECK mad_f(CHECK mad_f(CHECK 0x1.39fe31c77715cp-03, w_, 0x1.c71c62e0922bcp-03), w_, 0x1.99999999952bfp-02), u_, p_);
-  f64 h_ = (f_ / 2.0) * f_;
-  return h_ - mad_f(CHECK s_, mad_f(CHECK u_, p_, h_), l_);
-}
-FN f64 logSum_f(CHECKER f64 e_, f64 f_, f64 l_) {
-  return mad_f(CHECK e_, 0x1.62e42fefa38p-01, f_ - logRest_f(CHECK f_, mad_f(CHECK e_, 0x1.ef35793c7673p-45, mad_f(CHECK -f_, l_, l_))));
-}
-FN f64 log_f(CHECKER f64 z_) {
-  f64 e_ = {0};
-  f64 m_ = {0};
-  { split_f_results r = split_f(CHECK z_, 4604544271217802189ul);
-    e_ = r.r0;
-    m_ = r.r1;
-  }
-  return logSum_f(CHECK e_, m_ - 1.0, 0.0);
-}
-FN u8 middle_f(CHECKER f64 y_) {
-  return (((as_ulong(y_) + 8ul) >> 4) & 33554431ul) == 16777216ul;
-}
-FN f32 Log_f(CHECKER f32 x_) {
-  if (!((x_ > 0.0f) && (x_ <= 0x1.fffffep+127f))) {
-    return logSpecial_f(CHECK x_);
-  }
-  f64 y_ = log_f(CHECK (f64)x_);
-  if (middle_f(CHECK y_)) {
-    {
-      u32 t_ = as_uint(x_);
-      if (t_ == 1010908474u) {
-        return -0x1.1c2b1ep+02f;
-      } else if (t_ == 1092063211u) {
-        return 0x1.1fcbcep+01f;
-      } else if (t_ == 1281189285u) {
-        return 0x1.1e0696p+04f;
-      } else if (t_ == 1708691667u) {
-        return 0x1.a9a3f2p+05f;
-      } else if (t_ == 1865525484u) {
-        return 0x1.08b512p+06f;
-      }
-    }
-  }
-  return (f32)y_;
-}
-FN f32 max_f32(f32 x, f32 y) {
-  return x != x ? x : y != y ? y : x == 0 && y == 0 ? (as_uint(x) >> 31 ? y : x) : x > y ? x : y;
-}
-FN f32 chance_f(CHECKER f32 score_, f32 luck_, f32 temperature_) {
-  return score_ - (temperature_ * Log_f(CHECK -Log_f(CHECK max_f32(luck_, 0x1.4484cp-100f))));
-}
-__kernel
-void chance_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, const ulong z_cols, const ulong z_stride, __global const f32 *x1_p, const ulong x1_off, const ulong x1_rows, const ulong x1_cols, const ulong x1_stride, const float x1All_x, __global const f32 *x2_p, const ulong x2_off, const ulong x2_rows, const ulong x2_cols, const ulong x2_stride, const float x2All_x, __global const f32 *x3_p, const ulong x3_off, const ulong x3_rows, const ulong x3_cols, const ulong x3_stride, const float x3All_x CHECKED_KERNEL) {
-  CHECKED_BEGIN
-  Matrix_t z_; z_.Data_ = make_sg_f32(z_p + z_off, (i64)(z_rows == 0 || z_cols == 0 ? 0 : (z_rows - 1) * z_stride + z_cols)); z_.Rows_ = (i64)z_rows; z_.Cols_ = (i64)z_cols; z_.Stride_ = (i64)z_stride;
-  Matrix_t x1_; x1_.Data_ = make_sg_f32((__global f32 *)x1_p + x1_off, (i64)(x1_rows == 0 || x1_cols == 0 ? 0 : (x1_rows - 1) * x1_stride + x1_cols)); x1_.Rows_ = (i64)x1_rows; x1_.Cols_ = (i64)x1_cols; x1_.Stride_ = (i64)x1_stride;
-  f32 x1All_ = (f32)x1All_x;
-  Matrix_t x2_; x2_.Data_ = make_sg_f32((__global f32 *)x2_p + x2_off, (i64)(x2_rows == 0 || x2_cols == 0 ? 0 : (x2_rows - 1) * x2_stride + x2_cols)); x2_.Rows_ = (i64)x2_rows; x2_.Cols_ = (i64)x2_cols; x2_.Stride_ = (i64)x2_stride;
-  f32 x2All_ = (f32)x2All_x;
-  Matrix_t x3_; x3_.Data_ = make_sg_f32((__global f32 *)x3_p + x3_off, (i64)(x3_rows == 0 || x3_cols == 0 ? 0 : (x3_rows - 1) * x3_stride + x3_cols)); x3_.Rows_ = (i64)x3_rows; x3_.Cols_ = (i64)x3_cols; x3_.Stride_ = (i64)x3_stride;
-  f32 x3All_ = (f32)x3All_x;
-  {
-    i64 i_ = (i64)get_global_id(1);
-    for (; GO(i_ < z_.Rows_); i_ = (i64)((u64)i_ + (u64)((i64)get_global_size(1)))) {
-      {
-        i64 begin_ = (i64)((u64)((i64)get_group_id(0)) * (u64)((i64)1024));
-        for (; GO(begin_ < z_.Cols_); begin_ = (i64)((u64)begin_ + (u64)((i64)((u64)((i64)get_num_groups(0)) * (u64)((i64)1024))))) {
-          i64 end_ = (i64)((u64)begin_ + (u64)((i64)1024));
-          if (end_ > z_.Cols_) {
-            end_ = z_.Cols_;
-          }
-          i64 t_ = (i64)((u64)i_ * (u64)z_.Stride_);
-          sg_f32 t2_ = z_.Data_;
-          sg_f32 row_ = make_sg_f32(make_sg_f32(t2_.p + CUT(t_, t2_.n, t2_.n, 160), t2_.n - t_).p + CUT(0, end_, make_sg_f32(t2_.p + CUT(t_, t2_.n, t2_.n, 160), t2_.n - t_).n, 160), end_ - 0);
-          sg_f32 row1_ = make_sg_f32(x1_.Data_.p + CUT(0, ((i64)0), x1_.Data_.n, 161), ((i64)0) - 0);
-          f32 e1All_ = x1All_;
-          if (x1_.Cols_ == z_.Cols_) {
-            i64 t3_ = (i64)((u64)i_ * (u64)x1_.Stride_);
-            sg_f32 t4_ = x1_.Data_;
-            row1_ = make_sg_f32(make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 163), t4_.n - t3_).p + CUT(0, end_, make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 163), t4_.n - t3_).n, 163), end_ - 0);
-          } else if (x1_.Rows_ > ((i64)0)) {
-            e1All_ = LOAD(g_f32, x1_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(i_, x1_.Rows_, 165) * (u64)x1_.Stride_)) + (u64)COLUMN((i64)0, x1_.Cols_, 165)), x1_.Data_.n, 165)]);
-          }
-          sg_f32 row2_ = make_sg_f32(x2_.Data_.p + CUT(0, ((i64)0), x2_.Data_.n, 167), ((i64)0) - 0);
-          f32 e2All_ = x2All_;
-          if (x2_.Cols_ == z_.Cols_) {
-            i64 t5_ = (i64)((u64)i_ * (u64)x2_.Stride_);
-            sg_f32 t6_ = x2_.Data_;
-            row2_ = make_sg_f32(make_sg_f32(t6_.p + CUT(t5_, t6_.n, t6_.n, 169), t6_.n - t5_).p + CUT(0, end_, make_sg_f32(t6_.p + CUT(t5_, t6_.n, t6_.n, 169), t6_.n - t5_).n, 169), end_ - 0);
-          } else if (x2_.Rows_ > ((i64)0)) {
-            e2All_ = LOAD(g_f32, x2_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(i_, x2_.Rows_, 171) * (u64)x2_.Stride_)) + (u64)COLUMN((i64)0, x2_.Cols_, 171)), x2_.Data_.n, 171)]);
-          }
-          sg_f32 row3_ = make_sg_f32(x3_.Data_.p + CUT(0, ((i64)0), x3_.Data_.n, 173), ((i64)0) - 0);
-          f32 e3All_ = x3All_;
-          if (x3_.Cols_ == z_.Cols_) {
-            i64 t7_ = (i64)((u64)i_ * (u64)x3_.Stride_);
-            sg_f32 t8_ = x3_.Data_;
-            row3_ = make_sg_f32(make_sg_f32(t8_.p + CUT(t7_, t8_.n, t8_.n, 175), t8_.n - t7_).p + CUT(0, end_, make_sg_f32(t8_.p + CUT(t7_, t8_.n, t8_.n, 175), t8_.n - t7_).n, 175), end_ - 0);
-          } else if (x3_.Rows_ > ((i64)0)) {
-            e3All_ = LOAD(g_f32, x3_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(i_, x3_.Rows_, 177) * (u64)x3_.Stride_)) + (u64)COLUMN((i64)0, x3_.Cols_, 177)), x3_.Data_.n, 177)]);
-          }
-          {
-            i64 j_ = (i64)((u64)begin_ + (u64)((i64)get_local_id(0)));
-            for (; GO(j_ < end_); j_ = (i64)((u64)j_ + (u64)((i64)get_local_size(0)))) {
-              f32 e1_ = e1All_;
-              if (row1_.n >= end_) {
-                e1_ = LOAD(g_f32, row1_.p[AT(j_, row1_.n, 182)]);
-              }
-              f32 e2_ = e2All_;
-              if (row2_.n >= end_) {
-                e2_ = LOAD(g_f32, row2_.p[AT(j_, row2_.n, 186)]);
-              }
-              f32 e3_ = e3All_;
-              if (row3_.n >= end_) {
-                e3_ = LOAD(g_f32, row3_.p[AT(j_, row3_.n, 190)]);
-              }
-              STORE(g_f32, row_.p[AT(j_, row_.n, 192)], chance_f(CHECK e1_, e2_, e3_));
-            }
-          }
-        }
-      }
-    }
-  }
-}
-`,
-	Packed: kernelsPTX("chance_kernel"),
-	Native: nativecode.Code_chance.Of("chance_kernel", "009f0159144a2b25f1fb0580801af38a"),
-}
+var chanceKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("chance_kernel", nativecode.Code_chance.Of("chance_kernel", "009f0159144a2b25f1fb0580801af38a"), support.MapParams("float", "float", "float", "float"), support.Map3(gpu_chance), support.Map3(chance), "kernels.go")
+}}
 
 //go:embed kernels_tandem.zip
 var kernelsFile string
 
-var kernelsPTX = support.PTX(kernelsFile)
+var kernelsPacked = support.Packed{Fresh: kernelsFresh, PTX: support.PTX(kernelsFile), Text: support.Texts(kernelsFile)}
 
 //go:embed kernels.go
 var kernelsText gpu_embed.FS
@@ -1439,7 +272,7 @@ func embedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1443
+//line kernels_tandem.go:276
 	}
 	return nil
 }
@@ -1487,7 +320,7 @@ func layerNormGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1491
+//line kernels_tandem.go:324
 	}
 	return nil
 }
@@ -1532,7 +365,7 @@ func layerNormBackGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1536
+//line kernels_tandem.go:369
 	}
 	return nil
 }
@@ -1583,7 +416,7 @@ func softmaxGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1587
+//line kernels_tandem.go:420
 	}
 	return nil
 }
@@ -1622,7 +455,7 @@ func softmaxBackGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1626
+//line kernels_tandem.go:459
 	}
 	return nil
 }
@@ -1662,7 +495,7 @@ func crossEntropyGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1666
+//line kernels_tandem.go:499
 	}
 	return nil
 }
@@ -1698,7 +531,7 @@ func mergeGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1702
+//line kernels_tandem.go:535
 	}
 	return nil
 }
@@ -1737,35 +570,35 @@ func adamWGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1741
+//line kernels_tandem.go:574
 	}
 	return nil
 }
 
 func gpu_quantize(x_ float32, most_ float32) int8 {
 	/*line kernels.go:28*/ return support.Int[int8](f32.RoundToEven(float32((x_ / most_) * float32(127))))
-//line kernels_tandem.go:1748
+//line kernels_tandem.go:581
 }
 
 func gpu_rescale(y_ float32, sum_ int32, byRow_ float32, byColumn_ float32) float32 {
 	/*line kernels.go:34*/ return y_ + float32(float32(float32(sum_)*(byRow_/float32(127)))*(byColumn_/float32(127)))
-//line kernels_tandem.go:1753
+//line kernels_tandem.go:586
 }
 
 func gpu_gelu(x_ float32) float32 {
 //line kernels.go:127
 	return float32(float32(float32(0.5)*x_) * (float32(1) + f32.Tanh(float32(float32(0.7978846)*(x_+float32(float32(float32(float32(0.044715)*x_)*x_)*x_))))))
-//line kernels_tandem.go:1759
+//line kernels_tandem.go:592
 }
 
 func gpu_geluBack(dy_ float32, x_ float32) float32 {
 //line kernels.go:131
 	t_ := f32.Tanh(float32(float32(0.7978846) * (x_ + float32(float32(float32(float32(0.044715)*x_)*x_)*x_))))
 	return float32(dy_ * (float32(float32(0.5)*(float32(1)+t_)) + float32(float32(float32(float32(float32(0.5)*x_)*(float32(1)-float32(t_*t_)))*float32(0.7978846))*(float32(1)+float32(float32(float32(0.134145)*x_)*x_)))))
-//line kernels_tandem.go:1766
+//line kernels_tandem.go:599
 }
 
 func gpu_chance(score_ float32, luck_ float32, temperature_ float32) float32 {
 	/*line kernels.go:154*/ return score_ - float32(temperature_*f32.Log(-f32.Log(max(luck_, float32(1e-30)))))
-//line kernels_tandem.go:1771
+//line kernels_tandem.go:604
 }

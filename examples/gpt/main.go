@@ -27,7 +27,7 @@ import (
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
-//go:generate go run github.com/tandem-gpu/tandem/gpu/compile
+//go:generate go run github.com/tandem-gpu/tandem/gpu/compile -pack
 
 //go:embed opticks.txt
 var opticks string // Newton's Third Book, from the text in Go's sources

@@ -14,7 +14,7 @@ import (
 
 // launchFlow makes z [flow] of the inputs, element by element, as launch.Map has it.
 func launchFlow[Arg1 launch.KernelArg[float32], Arg2 launch.MapArg[float32], Arg3 launch.MapArg[float32], Arg4 launch.MapArg[float32], Arg5 launch.MapArg[float32]](s *linalg.Session, z Arg1, vertical Arg2, left Arg3, right Arg4, middle Arg5) error {
-	call := launch.NewMap(s, flowKernel, "main.flow")
+	call := launch.NewMap(s, flowKernel.Source(), "main.flow")
 	launch.Result[float32](&call, z)
 	launch.Input[float32](&call, vertical)
 	launch.Input[float32](&call, left)
@@ -23,233 +23,26 @@ func launchFlow[Arg1 launch.KernelArg[float32], Arg2 launch.MapArg[float32], Arg
 	return call.Launch()
 }
 
-var flowKernel = &backend.Source{
-	Name: "flow_kernel", File: "flow_kernel.cl",
-	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4).ConstMatrix("x2", "float", 4).Scalar("x2All", "float", 4).ConstMatrix("x3", "float", 4).Scalar("x3All", "float", 4).ConstMatrix("x4", "float", 4).Scalar("x4All", "float", 4),
-	Map:    true,
-	Go:     support.Map4(gpu_flow), Fresh: kernelsFresh,
-	Checks: &backend.Checks{Files: []string{"heat.go"}, Go: support.Map4(flow)},
-	Text: support.Head + `/* flow, from Go */
-typedef struct { __global f32 *p; i64 n; } sg_f32;
-FN sg_f32 make_sg_f32(__global f32 *p, i64 n) { sg_f32 s; s.p = p; s.n = n; return s; }
-typedef struct { sg_f32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
-ACCESS(g_f32, __global, f32)
-FN f32 flow_f(CHECKER f32 vertical_, f32 left_, f32 right_, f32 middle_) {
-  return middle_ + (0x1.99999ap-03f * (((vertical_ + left_) + right_) - (4.0f * middle_)));
-}
-__kernel
-void flow_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, const ulong z_cols, const ulong z_stride, __global const f32 *x1_p, const ulong x1_off, const ulong x1_rows, const ulong x1_cols, const ulong x1_stride, const float x1All_x, __global const f32 *x2_p, const ulong x2_off, const ulong x2_rows, const ulong x2_cols, const ulong x2_stride, const float x2All_x, __global const f32 *x3_p, const ulong x3_off, const ulong x3_rows, const ulong x3_cols, const ulong x3_stride, const float x3All_x, __global const f32 *x4_p, const ulong x4_off, const ulong x4_rows, const ulong x4_cols, const ulong x4_stride, const float x4All_x CHECKED_KERNEL) {
-  CHECKED_BEGIN
-  Matrix_t z_; z_.Data_ = make_sg_f32(z_p + z_off, (i64)(z_rows == 0 || z_cols == 0 ? 0 : (z_rows - 1) * z_stride + z_cols)); z_.Rows_ = (i64)z_rows; z_.Cols_ = (i64)z_cols; z_.Stride_ = (i64)z_stride;
-  Matrix_t x1_; x1_.Data_ = make_sg_f32((__global f32 *)x1_p + x1_off, (i64)(x1_rows == 0 || x1_cols == 0 ? 0 : (x1_rows - 1) * x1_stride + x1_cols)); x1_.Rows_ = (i64)x1_rows; x1_.Cols_ = (i64)x1_cols; x1_.Stride_ = (i64)x1_stride;
-  f32 x1All_ = (f32)x1All_x;
-  Matrix_t x2_; x2_.Data_ = make_sg_f32((__global f32 *)x2_p + x2_off, (i64)(x2_rows == 0 || x2_cols == 0 ? 0 : (x2_rows - 1) * x2_stride + x2_cols)); x2_.Rows_ = (i64)x2_rows; x2_.Cols_ = (i64)x2_cols; x2_.Stride_ = (i64)x2_stride;
-  f32 x2All_ = (f32)x2All_x;
-  Matrix_t x3_; x3_.Data_ = make_sg_f32((__global f32 *)x3_p + x3_off, (i64)(x3_rows == 0 || x3_cols == 0 ? 0 : (x3_rows - 1) * x3_stride + x3_cols)); x3_.Rows_ = (i64)x3_rows; x3_.Cols_ = (i64)x3_cols; x3_.Stride_ = (i64)x3_stride;
-  f32 x3All_ = (f32)x3All_x;
-  Matrix_t x4_; x4_.Data_ = make_sg_f32((__global f32 *)x4_p + x4_off, (i64)(x4_rows == 0 || x4_cols == 0 ? 0 : (x4_rows - 1) * x4_stride + x4_cols)); x4_.Rows_ = (i64)x4_rows; x4_.Cols_ = (i64)x4_cols; x4_.Stride_ = (i64)x4_stride;
-  f32 x4All_ = (f32)x4All_x;
-  {
-    i64 i_ = (i64)get_global_id(1);
-    for (; GO(i_ < z_.Rows_); i_ = (i64)((u64)i_ + (u64)((i64)get_global_size(1)))) {
-      {
-        i64 begin_ = (i64)((u64)((i64)get_group_id(0)) * (u64)((i64)1024));
-        for (; GO(begin_ < z_.Cols_); begin_ = (i64)((u64)begin_ + (u64)((i64)((u64)((i64)get_num_groups(0)) * (u64)((i64)1024))))) {
-          i64 end_ = (i64)((u64)begin_ + (u64)((i64)1024));
-          if (end_ > z_.Cols_) {
-            end_ = z_.Cols_;
-          }
-          i64 t_ = (i64)((u64)i_ * (u64)z_.Stride_);
-          sg_f32 t2_ = z_.Data_;
-          sg_f32 row_ = make_sg_f32(make_sg_f32(t2_.p + CUT(t_, t2_.n, t2_.n, 38), t2_.n - t_).p + CUT(0, end_, make_sg_f32(t2_.p + CUT(t_, t2_.n, t2_.n, 38), t2_.n - t_).n, 38), end_ - 0);
-          sg_f32 row1_ = make_sg_f32(x1_.Data_.p + CUT(0, ((i64)0), x1_.Data_.n, 39), ((i64)0) - 0);
-          f32 e1All_ = x1All_;
-          if (x1_.Cols_ == z_.Cols_) {
-            i64 t3_ = (i64)((u64)i_ * (u64)x1_.Stride_);
-            sg_f32 t4_ = x1_.Data_;
-            row1_ = make_sg_f32(make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 41), t4_.n - t3_).p + CUT(0, end_, make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 41), t4_.n - t3_).n, 41), end_ - 0);
-          } else if (x1_.Rows_ > ((i64)0)) {
-            e1All_ = LOAD(g_f32, x1_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(i_, x1_.Rows_, 43) * (u64)x1_.Stride_)) + (u64)COLUMN((i64)0, x1_.Cols_, 43)), x1_.Data_.n, 43)]);
-          }
-          sg_f32 row2_ = make_sg_f32(x2_.Data_.p + CUT(0, ((i64)0), x2_.Data_.n, 45), ((i64)0) - 0);
-          f32 e2All_ = x2All_;
-          if (x2_.Cols_ == z_.Cols_) {
-            i64 t5_ = (i64)((u64)i_ * (u64)x2_.Stride_);
-            sg_f32 t6_ = x2_.Data_;
-            row2_ = make_sg_f32(make_sg_f32(t6_.p + CUT(t5_, t6_.n, t6_.n, 47), t6_.n - t5_).p + CUT(0, end_, make_sg_f32(t6_.p + CUT(t5_, t6_.n, t6_.n, 47), t6_.n - t5_).n, 47), end_ - 0);
-          } else if (x2_.Rows_ > ((i64)0)) {
-            e2All_ = LOAD(g_f32, x2_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(i_, x2_.Rows_, 49) * (u64)x2_.Stride_)) + (u64)COLUMN((i64)0, x2_.Cols_, 49)), x2_.Data_.n, 49)]);
-          }
-          sg_f32 row3_ = make_sg_f32(x3_.Data_.p + CUT(0, ((i64)0), x3_.Data_.n, 51), ((i64)0) - 0);
-          f32 e3All_ = x3All_;
-          if (x3_.Cols_ == z_.Cols_) {
-            i64 t7_ = (i64)((u64)i_ * (u64)x3_.Stride_);
-            sg_f32 t8_ = x3_.Data_;
-            row3_ = make_sg_f32(make_sg_f32(t8_.p + CUT(t7_, t8_.n, t8_.n, 53), t8_.n - t7_).p + CUT(0, end_, make_sg_f32(t8_.p + CUT(t7_, t8_.n, t8_.n, 53), t8_.n - t7_).n, 53), end_ - 0);
-          } else if (x3_.Rows_ > ((i64)0)) {
-            e3All_ = LOAD(g_f32, x3_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(i_, x3_.Rows_, 55) * (u64)x3_.Stride_)) + (u64)COLUMN((i64)0, x3_.Cols_, 55)), x3_.Data_.n, 55)]);
-          }
-          sg_f32 row4_ = make_sg_f32(x4_.Data_.p + CUT(0, ((i64)0), x4_.Data_.n, 57), ((i64)0) - 0);
-          f32 e4All_ = x4All_;
-          if (x4_.Cols_ == z_.Cols_) {
-            i64 t9_ = (i64)((u64)i_ * (u64)x4_.Stride_);
-            sg_f32 t10_ = x4_.Data_;
-            row4_ = make_sg_f32(make_sg_f32(t10_.p + CUT(t9_, t10_.n, t10_.n, 59), t10_.n - t9_).p + CUT(0, end_, make_sg_f32(t10_.p + CUT(t9_, t10_.n, t10_.n, 59), t10_.n - t9_).n, 59), end_ - 0);
-          } else if (x4_.Rows_ > ((i64)0)) {
-            e4All_ = LOAD(g_f32, x4_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(i_, x4_.Rows_, 61) * (u64)x4_.Stride_)) + (u64)COLUMN((i64)0, x4_.Cols_, 61)), x4_.Data_.n, 61)]);
-          }
-          {
-            i64 j_ = (i64)((u64)begin_ + (u64)((i64)get_local_id(0)));
-            for (; GO(j_ < end_); j_ = (i64)((u64)j_ + (u64)((i64)get_local_size(0)))) {
-              f32 e1_ = e1All_;
-              if (row1_.n >= end_) {
-                e1_ = LOAD(g_f32, row1_.p[AT(j_, row1_.n, 66)]);
-              }
-              f32 e2_ = e2All_;
-              if (row2_.n >= end_) {
-                e2_ = LOAD(g_f32, row2_.p[AT(j_, row2_.n, 70)]);
-              }
-              f32 e3_ = e3All_;
-              if (row3_.n >= end_) {
-                e3_ = LOAD(g_f32, row3_.p[AT(j_, row3_.n, 74)]);
-              }
-              f32 e4_ = e4All_;
-              if (row4_.n >= end_) {
-                e4_ = LOAD(g_f32, row4_.p[AT(j_, row4_.n, 78)]);
-              }
-              STORE(g_f32, row_.p[AT(j_, row_.n, 80)], flow_f(CHECK e1_, e2_, e3_, e4_));
-            }
-          }
-        }
-      }
-    }
-  }
-}
-`,
-	Packed: kernelsPTX("flow_kernel"),
-	Native: nativecode.Code_flow.Of("flow_kernel", "91777edd307588e4d5f2d7b608af919a"),
-}
+var flowKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("flow_kernel", nativecode.Code_flow.Of("flow_kernel", "91777edd307588e4d5f2d7b608af919a"), support.MapParams("float", "float", "float", "float", "float"), support.Map4(gpu_flow), support.Map4(flow), "heat.go")
+}}
 
 // launchGain makes z [gain] of the inputs, element by element, as launch.Map has it.
 func launchGain[Arg1 launch.KernelArg[float32], Arg2 launch.MapArg[float32]](s *linalg.Session, z Arg1, z_ Arg2) error {
-	call := launch.NewMap(s, gainKernel, "main.gain")
+	call := launch.NewMap(s, gainKernel.Source(), "main.gain")
 	launch.Result[float32](&call, z)
 	launch.Input[float32](&call, z_)
 	return call.Launch()
 }
 
-var gainKernel = &backend.Source{
-	Name: "gain_kernel", File: "gain_kernel.cl",
-	Params: support.Params{}.Matrix("z", "float", 4).ConstMatrix("x1", "float", 4).Scalar("x1All", "float", 4),
-	Map:    true,
-	Go:     support.Map1(gpu_gain), Fresh: kernelsFresh,
-	Checks: &backend.Checks{Files: []string{"montecarlo.go"}, Go: support.Map1(gain)},
-	Text: support.Head + `/* gain, from Go */
-typedef struct { __global f32 *p; i64 n; } sg_f32;
-FN sg_f32 make_sg_f32(__global f32 *p, i64 n) { sg_f32 s; s.p = p; s.n = n; return s; }
-typedef struct { sg_f32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
-ACCESS(g_f32, __global, f32)
-#if defined(__OPENCL_VERSION__) && !defined(cl_khr_fp64)
-#error f32.Exp: needs float64, which this device does not have
-#endif
-typedef double f64;
-typedef struct { f64 r0; f64 r1; } reduceExp_f_results;
-FN f64 mad_f(CHECKER f64 x_, f64 y_, f64 z_) {
-  return fma(x_, y_, z_);
-}
-FN f64 powerOf2_f(CHECKER f64 k_) {
-  return as_double((u64)((u64)as_ulong(k_) << 52));
-}
-FN f64 expm1Poly_f(CHECKER f64 r_) {
-  f64 u_ = r_ * r_;
-  f64 p_ = mad_f(CHECK mad_f(CHECK mad_f(CHECK mad_f(CHECK 0x1.289185613a3d6p-22, u_, 0x1.a019b90d2ae7ap-16), u_, 0x1.6c16c1788bd9p-10), u_, 0x1.5555555553d63p-05), u_, 0x1.0000000000001p-01);
-  f64 q_ = mad_f(CHECK mad_f(CHECK mad_f(CHECK mad_f(CHECK 0x1.af38a9b0ec855p-26, u_, 0x1.71de0dae63bb3p-19), u_, 0x1.a01a01a7c41d5p-13), u_, 0x1.11111111109b3p-07), u_, 0x1.5555555555556p-03);
-  return mad_f(CHECK u_, mad_f(CHECK q_, r_, p_), r_);
-}
-FN reduceExp_f_results reduceExp_f(CHECKER f64 z_) {
-  f64 t_ = {0};
-  f64 s_ = {0};
-  f64 k_ = mad_f(CHECK z_, 0x1.71547652b82fep+00, 0x1.80000000003ffp+52);
-  t_ = powerOf2_f(CHECK k_);
-  k_ = k_ - 0x1.80000000003ffp+52;
-  { reduceExp_f_results r = {t_, expm1Poly_f(CHECK mad_f(CHECK k_, 0x1.8432a1b0e2634p-43, mad_f(CHECK k_, -0x1.62e42fefa4p-01, z_)))}; return r; }
-}
-FN f64 exp_f(CHECKER f64 z_) {
-  f64 t3_ = {0};
-  f64 s_ = {0};
-  { reduceExp_f_results r = reduceExp_f(CHECK z_);
-    t3_ = r.r0;
-    s_ = r.r1;
-  }
-  return mad_f(CHECK t3_, s_, t3_);
-}
-FN f32 Exp_f(CHECKER f32 x_) {
-  if (x_ > 104.0f) {
-    x_ = 104.0f;
-  }
-  if (x_ < (-104.0f)) {
-    x_ = -104.0f;
-  }
-  return (f32)exp_f(CHECK (f64)x_);
-}
-FN f32 max_f32(f32 x, f32 y) {
-  return x != x ? x : y != y ? y : x == 0 && y == 0 ? (as_uint(x) >> 31 ? y : x) : x > y ? x : y;
-}
-FN f32 gain_f(CHECKER f32 z_) {
-  return max_f32((100.0f * Exp_f(CHECK 0x1.eb851ep-06f + (0x1.99999ap-03f * z_))) - 105.0f, 0.0f);
-}
-__kernel
-void gain_kernel(__global f32 *z_p, const ulong z_off, const ulong z_rows, const ulong z_cols, const ulong z_stride, __global const f32 *x1_p, const ulong x1_off, const ulong x1_rows, const ulong x1_cols, const ulong x1_stride, const float x1All_x CHECKED_KERNEL) {
-  CHECKED_BEGIN
-  Matrix_t z_; z_.Data_ = make_sg_f32(z_p + z_off, (i64)(z_rows == 0 || z_cols == 0 ? 0 : (z_rows - 1) * z_stride + z_cols)); z_.Rows_ = (i64)z_rows; z_.Cols_ = (i64)z_cols; z_.Stride_ = (i64)z_stride;
-  Matrix_t x1_; x1_.Data_ = make_sg_f32((__global f32 *)x1_p + x1_off, (i64)(x1_rows == 0 || x1_cols == 0 ? 0 : (x1_rows - 1) * x1_stride + x1_cols)); x1_.Rows_ = (i64)x1_rows; x1_.Cols_ = (i64)x1_cols; x1_.Stride_ = (i64)x1_stride;
-  f32 x1All_ = (f32)x1All_x;
-  {
-    i64 i_ = (i64)get_global_id(1);
-    for (; GO(i_ < z_.Rows_); i_ = (i64)((u64)i_ + (u64)((i64)get_global_size(1)))) {
-      {
-        i64 begin_ = (i64)((u64)((i64)get_group_id(0)) * (u64)((i64)1024));
-        for (; GO(begin_ < z_.Cols_); begin_ = (i64)((u64)begin_ + (u64)((i64)((u64)((i64)get_num_groups(0)) * (u64)((i64)1024))))) {
-          i64 end_ = (i64)((u64)begin_ + (u64)((i64)1024));
-          if (end_ > z_.Cols_) {
-            end_ = z_.Cols_;
-          }
-          i64 t_ = (i64)((u64)i_ * (u64)z_.Stride_);
-          sg_f32 t2_ = z_.Data_;
-          sg_f32 row_ = make_sg_f32(make_sg_f32(t2_.p + CUT(t_, t2_.n, t2_.n, 34), t2_.n - t_).p + CUT(0, end_, make_sg_f32(t2_.p + CUT(t_, t2_.n, t2_.n, 34), t2_.n - t_).n, 34), end_ - 0);
-          sg_f32 row1_ = make_sg_f32(x1_.Data_.p + CUT(0, ((i64)0), x1_.Data_.n, 35), ((i64)0) - 0);
-          f32 e1All_ = x1All_;
-          if (x1_.Cols_ == z_.Cols_) {
-            i64 t3_ = (i64)((u64)i_ * (u64)x1_.Stride_);
-            sg_f32 t4_ = x1_.Data_;
-            row1_ = make_sg_f32(make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 37), t4_.n - t3_).p + CUT(0, end_, make_sg_f32(t4_.p + CUT(t3_, t4_.n, t4_.n, 37), t4_.n - t3_).n, 37), end_ - 0);
-          } else if (x1_.Rows_ > ((i64)0)) {
-            e1All_ = LOAD(g_f32, x1_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(i_, x1_.Rows_, 39) * (u64)x1_.Stride_)) + (u64)COLUMN((i64)0, x1_.Cols_, 39)), x1_.Data_.n, 39)]);
-          }
-          {
-            i64 j_ = (i64)((u64)begin_ + (u64)((i64)get_local_id(0)));
-            for (; GO(j_ < end_); j_ = (i64)((u64)j_ + (u64)((i64)get_local_size(0)))) {
-              f32 e1_ = e1All_;
-              if (row1_.n >= end_) {
-                e1_ = LOAD(g_f32, row1_.p[AT(j_, row1_.n, 44)]);
-              }
-              STORE(g_f32, row_.p[AT(j_, row_.n, 46)], gain_f(CHECK e1_));
-            }
-          }
-        }
-      }
-    }
-  }
-}
-`,
-	Packed: kernelsPTX("gain_kernel"),
-	Native: nativecode.Code_gain.Of("gain_kernel", "3075317e63ad2dc887c822e519420728"),
-}
+var gainKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Map("gain_kernel", nativecode.Code_gain.Of("gain_kernel", "3075317e63ad2dc887c822e519420728"), support.MapParams("float", "float"), support.Map1(gpu_gain), support.Map1(gain), "montecarlo.go")
+}}
 
 //go:embed kernels_tandem.zip
 var kernelsFile string
 
-var kernelsPTX = support.PTX(kernelsFile)
+var kernelsPacked = support.Packed{Fresh: kernelsFresh, PTX: support.PTX(kernelsFile), Text: support.Texts(kernelsFile)}
 
 //go:embed heat.go montecarlo.go
 var kernelsText embed.FS
@@ -263,11 +56,11 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 
 func gpu_flow(vertical_ float32, left_ float32, right_ float32, middle_ float32) float32 {
 	/*line heat.go:32*/ return middle_ + float32(float32(0.2)*(((vertical_+left_)+right_)-float32(float32(4)*middle_)))
-//line kernels_tandem.go:267
+//line kernels_tandem.go:60
 }
 
 func gpu_gain(z_ float32) float32 {
 //line montecarlo.go:29
 	return max(float32(float32(100)*f32.Exp(float32(0.03)+float32(float32(0.2)*z_)))-float32(105), float32(0))
-//line kernels_tandem.go:273
+//line kernels_tandem.go:66
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
-//go:generate go run github.com/tandem-gpu/tandem/gpu/compile
+//go:generate go run github.com/tandem-gpu/tandem/gpu/compile -pack
 
 // A script computes on a session with a size n, prints what a person wants to know, and gives its
 // result as an array, which carries the error where there was one. Calls that return an error, such

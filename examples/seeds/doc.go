@@ -3,4 +3,4 @@
 // run each with the data and the grid of its text on every device.
 package seeds
 
-//go:generate go run github.com/tandem-gpu/tandem/gpu/compile
+//go:generate go run github.com/tandem-gpu/tandem/gpu/compile -pack

@@ -21,60 +21,17 @@ func LaunchMyKernel[T interface{ float32 | float64 }, Arg1 launch.KernelArg[T]](
 }
 
 var MyKernelKernels = support.Kernels{
-	{Types: []any{float32(0)}, Kernel: support.Made(MyKernelFloat32Kernel)},
-	{Types: []any{float64(0)}, Kernel: support.Made(MyKernelFloat64Kernel)},
+	{Types: []any{float32(0)}, Kernel: &MyKernelFloat32Kernel},
+	{Types: []any{float64(0)}, Kernel: &MyKernelFloat64Kernel},
 }
 
-var MyKernelFloat32Kernel = &backend.Source{
-	Name: "MyKernel_float32", File: "MyKernel_float32.cl",
-	Params: support.Params{}.Slice("a", "float", 4),
-	Go:     support.Form(MyKernelFloat32Go, MyKernelFloat32Plain), Fresh: kernelsFresh,
-	Checks: &backend.Checks{Files: []string{"numba.go"}, Go: MyKernelFloat32Plain},
-	Text: support.Head + `/* MyKernel[float32], from Go */
-typedef struct { __global f32 *p; i64 n; } sg_f32;
-FN sg_f32 make_sg_f32(__global f32 *p, i64 n) { sg_f32 s; s.p = p; s.n = n; return s; }
-ACCESS(g_f32, __global, f32)
-__kernel
-void MyKernel_float32(__global f32 *a_p, const ulong a_off, const ulong a_len CHECKED_KERNEL) {
-  CHECKED_BEGIN
-  sg_f32 a_ = make_sg_f32(a_p + a_off, (i64)a_len);
-  {
-    i64 pos_ = (i64)get_global_id(0);
-    if (pos_ < a_.n) {
-      STORE(g_f32, a_.p[AT(pos_, a_.n, 12)], LOAD(g_f32, a_.p[AT(pos_, a_.n, 12)]) * 2.0f);
-    }
-  }
-}
-`,
-	Packed: kernelsPTX("MyKernel_float32"),
-	Native: nativecode.Code_mykernel.Of("MyKernel_float32", "d93fd1fada8c4a8b24f3444066b1c585"),
-}
+var MyKernelFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("MyKernel_float32", nativecode.Code_mykernel.Of("MyKernel_float32", "d93fd1fada8c4a8b24f3444066b1c585"), support.Params{}.Slice("a", "float", 4), MyKernelFloat32Go, MyKernelFloat32Plain, "numba.go")
+}}
 
-var MyKernelFloat64Kernel = &backend.Source{
-	Name: "MyKernel_float64", File: "MyKernel_float64.cl",
-	Params: support.Params{}.Slice("a", "double", 8),
-	Go:     support.Form(MyKernelFloat64Go, MyKernelFloat64Plain), Fresh: kernelsFresh,
-	Checks: &backend.Checks{Files: []string{"numba.go"}, Go: MyKernelFloat64Plain},
-	Text: support.Head + `/* MyKernel[float64], from Go */
-typedef double f64;
-typedef struct { __global f64 *p; i64 n; } sg_f64;
-FN sg_f64 make_sg_f64(__global f64 *p, i64 n) { sg_f64 s; s.p = p; s.n = n; return s; }
-ACCESS(g_f64, __global, f64)
-__kernel
-void MyKernel_float64(__global f64 *a_p, const ulong a_off, const ulong a_len CHECKED_KERNEL) {
-  CHECKED_BEGIN
-  sg_f64 a_ = make_sg_f64(a_p + a_off, (i64)a_len);
-  {
-    i64 pos_ = (i64)get_global_id(0);
-    if (pos_ < a_.n) {
-      STORE(g_f64, a_.p[AT(pos_, a_.n, 12)], LOAD(g_f64, a_.p[AT(pos_, a_.n, 12)]) * 2.0);
-    }
-  }
-}
-`,
-	Packed: kernelsPTX("MyKernel_float64"),
-	Native: nativecode.Code_mykernel.Of("MyKernel_float64", "c793bfbff3e6dc19c6d202e3229d3bf9"),
-}
+var MyKernelFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("MyKernel_float64", nativecode.Code_mykernel.Of("MyKernel_float64", "c793bfbff3e6dc19c6d202e3229d3bf9"), support.Params{}.Slice("a", "double", 8), MyKernelFloat64Go, MyKernelFloat64Plain, "numba.go")
+}}
 
 // LaunchMatmul runs [Matmul] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -87,116 +44,22 @@ func LaunchMatmul[T interface{ float32 | float64 | int32 }, Arg1 launch.KernelAr
 }
 
 var MatmulKernels = support.Kernels{
-	{Types: []any{float32(0)}, Kernel: support.Made(MatmulFloat32Kernel)},
-	{Types: []any{float64(0)}, Kernel: support.Made(MatmulFloat64Kernel)},
-	{Types: []any{int32(0)}, Kernel: support.Made(MatmulInt32Kernel)},
+	{Types: []any{float32(0)}, Kernel: &MatmulFloat32Kernel},
+	{Types: []any{float64(0)}, Kernel: &MatmulFloat64Kernel},
+	{Types: []any{int32(0)}, Kernel: &MatmulInt32Kernel},
 }
 
-var MatmulFloat32Kernel = &backend.Source{
-	Name: "Matmul_float32", File: "Matmul_float32.cl",
-	Params: support.Params{}.ConstMatrix("a", "float", 4).ConstMatrix("b", "float", 4).Matrix("c", "float", 4),
-	Go:     support.Form(MatmulFloat32Go, MatmulFloat32Plain), Fresh: kernelsFresh,
-	Checks: &backend.Checks{Files: []string{"numba.go"}, Go: MatmulFloat32Plain},
-	Text: support.Head + `/* Matmul[float32], from Go */
-typedef struct { __global f32 *p; i64 n; } sg_f32;
-FN sg_f32 make_sg_f32(__global f32 *p, i64 n) { sg_f32 s; s.p = p; s.n = n; return s; }
-typedef struct { sg_f32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
-ACCESS(g_f32, __global, f32)
-__kernel
-void Matmul_float32(__global const f32 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global const f32 *b_p, const ulong b_off, const ulong b_rows, const ulong b_cols, const ulong b_stride, __global f32 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
-  CHECKED_BEGIN
-  Matrix_t a_; a_.Data_ = make_sg_f32((__global f32 *)a_p + a_off, (i64)(a_rows == 0 || a_cols == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
-  Matrix_t b_; b_.Data_ = make_sg_f32((__global f32 *)b_p + b_off, (i64)(b_rows == 0 || b_cols == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
-  Matrix_t c_; c_.Data_ = make_sg_f32(c_p + c_off, (i64)(c_rows == 0 || c_cols == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
-  i64 i_ = (i64)get_global_id(1);
-  i64 j_ = (i64)get_global_id(0);
-  if ((i_ < c_.Rows_) && (j_ < c_.Cols_)) {
-    f32 tmp_ = {0};
-    {
-      i64 t_ = a_.Cols_;
-      i64 k_ = (i64)0;
-      for (; GO(k_ < t_); k_ = (i64)((u64)k_ + (u64)((i64)1))) {
-        tmp_ = tmp_ + (LOAD(g_f32, a_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(i_, a_.Rows_, 24) * (u64)a_.Stride_)) + (u64)COLUMN(k_, a_.Cols_, 24)), a_.Data_.n, 24)]) * LOAD(g_f32, b_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(k_, b_.Rows_, 24) * (u64)b_.Stride_)) + (u64)COLUMN(j_, b_.Cols_, 24)), b_.Data_.n, 24)]));
-      }
-    }
-    STORE(g_f32, c_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(i_, c_.Rows_, 26) * (u64)c_.Stride_)) + (u64)COLUMN(j_, c_.Cols_, 26)), c_.Data_.n, 26)], tmp_);
-  }
-}
-`,
-	Packed: kernelsPTX("Matmul_float32"),
-	Native: nativecode.Code_matmul.Of("Matmul_float32", "d4e4770c8c3a8e8a7c74ff12a074da81"),
-}
+var MatmulFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("Matmul_float32", nativecode.Code_matmul.Of("Matmul_float32", "d4e4770c8c3a8e8a7c74ff12a074da81"), support.Params{}.ConstMatrix("a", "float", 4).ConstMatrix("b", "float", 4).Matrix("c", "float", 4), MatmulFloat32Go, MatmulFloat32Plain, "numba.go")
+}}
 
-var MatmulFloat64Kernel = &backend.Source{
-	Name: "Matmul_float64", File: "Matmul_float64.cl",
-	Params: support.Params{}.ConstMatrix("a", "double", 8).ConstMatrix("b", "double", 8).Matrix("c", "double", 8),
-	Go:     support.Form(MatmulFloat64Go, MatmulFloat64Plain), Fresh: kernelsFresh,
-	Checks: &backend.Checks{Files: []string{"numba.go"}, Go: MatmulFloat64Plain},
-	Text: support.Head + `/* Matmul[float64], from Go */
-typedef double f64;
-typedef struct { __global f64 *p; i64 n; } sg_f64;
-FN sg_f64 make_sg_f64(__global f64 *p, i64 n) { sg_f64 s; s.p = p; s.n = n; return s; }
-typedef struct { sg_f64 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
-ACCESS(g_f64, __global, f64)
-__kernel
-void Matmul_float64(__global const f64 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global const f64 *b_p, const ulong b_off, const ulong b_rows, const ulong b_cols, const ulong b_stride, __global f64 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
-  CHECKED_BEGIN
-  Matrix_t a_; a_.Data_ = make_sg_f64((__global f64 *)a_p + a_off, (i64)(a_rows == 0 || a_cols == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
-  Matrix_t b_; b_.Data_ = make_sg_f64((__global f64 *)b_p + b_off, (i64)(b_rows == 0 || b_cols == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
-  Matrix_t c_; c_.Data_ = make_sg_f64(c_p + c_off, (i64)(c_rows == 0 || c_cols == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
-  i64 i_ = (i64)get_global_id(1);
-  i64 j_ = (i64)get_global_id(0);
-  if ((i_ < c_.Rows_) && (j_ < c_.Cols_)) {
-    f64 tmp_ = {0};
-    {
-      i64 t_ = a_.Cols_;
-      i64 k_ = (i64)0;
-      for (; GO(k_ < t_); k_ = (i64)((u64)k_ + (u64)((i64)1))) {
-        tmp_ = tmp_ + (LOAD(g_f64, a_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(i_, a_.Rows_, 24) * (u64)a_.Stride_)) + (u64)COLUMN(k_, a_.Cols_, 24)), a_.Data_.n, 24)]) * LOAD(g_f64, b_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(k_, b_.Rows_, 24) * (u64)b_.Stride_)) + (u64)COLUMN(j_, b_.Cols_, 24)), b_.Data_.n, 24)]));
-      }
-    }
-    STORE(g_f64, c_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(i_, c_.Rows_, 26) * (u64)c_.Stride_)) + (u64)COLUMN(j_, c_.Cols_, 26)), c_.Data_.n, 26)], tmp_);
-  }
-}
-`,
-	Packed: kernelsPTX("Matmul_float64"),
-	Native: nativecode.Code_matmul.Of("Matmul_float64", "10c0dfa9a5f3e96660f12f22a8a3152b"),
-}
+var MatmulFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("Matmul_float64", nativecode.Code_matmul.Of("Matmul_float64", "10c0dfa9a5f3e96660f12f22a8a3152b"), support.Params{}.ConstMatrix("a", "double", 8).ConstMatrix("b", "double", 8).Matrix("c", "double", 8), MatmulFloat64Go, MatmulFloat64Plain, "numba.go")
+}}
 
-var MatmulInt32Kernel = &backend.Source{
-	Name: "Matmul_int32", File: "Matmul_int32.cl",
-	Params: support.Params{}.ConstMatrix("a", "int", 4).ConstMatrix("b", "int", 4).Matrix("c", "int", 4),
-	Go:     support.Form(MatmulInt32Go, MatmulInt32Plain), Fresh: kernelsFresh,
-	Checks: &backend.Checks{Files: []string{"numba.go"}, Go: MatmulInt32Plain},
-	Text: support.Head + `/* Matmul[int32], from Go */
-typedef struct { __global i32 *p; i64 n; } sg_i32;
-FN sg_i32 make_sg_i32(__global i32 *p, i64 n) { sg_i32 s; s.p = p; s.n = n; return s; }
-typedef struct { sg_i32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
-ACCESS(g_i32, __global, i32)
-__kernel
-void Matmul_int32(__global const i32 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global const i32 *b_p, const ulong b_off, const ulong b_rows, const ulong b_cols, const ulong b_stride, __global i32 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
-  CHECKED_BEGIN
-  Matrix_t a_; a_.Data_ = make_sg_i32((__global i32 *)a_p + a_off, (i64)(a_rows == 0 || a_cols == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
-  Matrix_t b_; b_.Data_ = make_sg_i32((__global i32 *)b_p + b_off, (i64)(b_rows == 0 || b_cols == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
-  Matrix_t c_; c_.Data_ = make_sg_i32(c_p + c_off, (i64)(c_rows == 0 || c_cols == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
-  i64 i_ = (i64)get_global_id(1);
-  i64 j_ = (i64)get_global_id(0);
-  if ((i_ < c_.Rows_) && (j_ < c_.Cols_)) {
-    i32 tmp_ = {0};
-    {
-      i64 t_ = a_.Cols_;
-      i64 k_ = (i64)0;
-      for (; GO(k_ < t_); k_ = (i64)((u64)k_ + (u64)((i64)1))) {
-        tmp_ = (i32)((u32)tmp_ + (u32)((i32)((u32)LOAD(g_i32, a_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(i_, a_.Rows_, 24) * (u64)a_.Stride_)) + (u64)COLUMN(k_, a_.Cols_, 24)), a_.Data_.n, 24)]) * (u32)LOAD(g_i32, b_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(k_, b_.Rows_, 24) * (u64)b_.Stride_)) + (u64)COLUMN(j_, b_.Cols_, 24)), b_.Data_.n, 24)]))));
-      }
-    }
-    STORE(g_i32, c_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(i_, c_.Rows_, 26) * (u64)c_.Stride_)) + (u64)COLUMN(j_, c_.Cols_, 26)), c_.Data_.n, 26)], tmp_);
-  }
-}
-`,
-	Packed: kernelsPTX("Matmul_int32"),
-	Native: nativecode.Code_matmul.Of("Matmul_int32", "f4ee106fb2456d35276f377210f64bcd"),
-}
+var MatmulInt32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("Matmul_int32", nativecode.Code_matmul.Of("Matmul_int32", "f4ee106fb2456d35276f377210f64bcd"), support.Params{}.ConstMatrix("a", "int", 4).ConstMatrix("b", "int", 4).Matrix("c", "int", 4), MatmulInt32Go, MatmulInt32Plain, "numba.go")
+}}
 
 // LaunchFastMatmul runs [FastMatmul] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -209,268 +72,48 @@ func LaunchFastMatmul[T interface{ float32 | float64 | int32 }, Arg1 launch.Kern
 }
 
 var FastMatmulKernels = support.Kernels{
-	{Types: []any{float32(0)}, Kernel: support.Made(FastMatmulFloat32Kernel)},
-	{Types: []any{float64(0)}, Kernel: support.Made(FastMatmulFloat64Kernel)},
-	{Types: []any{int32(0)}, Kernel: support.Made(FastMatmulInt32Kernel)},
+	{Types: []any{float32(0)}, Kernel: &FastMatmulFloat32Kernel},
+	{Types: []any{float64(0)}, Kernel: &FastMatmulFloat64Kernel},
+	{Types: []any{int32(0)}, Kernel: &FastMatmulInt32Kernel},
 }
 
-var FastMatmulFloat32Kernel = &backend.Source{
-	Name: "FastMatmul_float32", File: "FastMatmul_float32.cl",
-	Params: support.Params{}.ConstMatrix("a", "float", 4).ConstMatrix("b", "float", 4).Matrix("c", "float", 4),
-	Go:     support.Form(FastMatmulFloat32Go, FastMatmulFloat32Plain), Fresh: kernelsFresh,
-	Checks: &backend.Checks{Files: []string{"numba.go"}, Go: FastMatmulFloat32Plain},
-	Text: support.Head + `/* FastMatmul[float32], from Go */
-typedef struct { __global f32 *p; i64 n; } sg_f32;
-FN sg_f32 make_sg_f32(__global f32 *p, i64 n) { sg_f32 s; s.p = p; s.n = n; return s; }
-typedef struct { sg_f32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
-typedef struct { f32 v[16]; } a16_f32;
-typedef char size_a16_f32[sizeof(a16_f32) == 64 ? 1 : -1];
-typedef struct { a16_f32 v[16]; } a16_a16_f32;
-typedef char size_a16_a16_f32[sizeof(a16_a16_f32) == 1024 ? 1 : -1];
-ACCESS(l_f32, LOCALPTR, f32)
-ACCESS(g_f32, __global, f32)
-__kernel
-void FastMatmul_float32(__global const f32 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global const f32 *b_p, const ulong b_off, const ulong b_rows, const ulong b_cols, const ulong b_stride, __global f32 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
-  LOCALMEM a16_a16_f32 sa_;
-  LOCALMEM a16_a16_f32 sb_;
-  CHECKED_BEGIN
-  Matrix_t a_; a_.Data_ = make_sg_f32((__global f32 *)a_p + a_off, (i64)(a_rows == 0 || a_cols == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
-  Matrix_t b_; b_.Data_ = make_sg_f32((__global f32 *)b_p + b_off, (i64)(b_rows == 0 || b_cols == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
-  Matrix_t c_; c_.Data_ = make_sg_f32(c_p + c_off, (i64)(c_rows == 0 || c_cols == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
-  i64 x_ = (i64)get_global_id(0);
-  i64 y_ = (i64)get_global_id(1);
-  i64 tx_ = (i64)get_local_id(0);
-  i64 ty_ = (i64)get_local_id(1);
-  f32 tmp_ = {0};
-  {
-    i64 i_ = (i64)0;
-    for (; i_ < a_.Cols_; i_ = (i64)((u64)i_ + (u64)((i64)16))) {
-      i64 t_ = ty_;
-      i64 t2_ = tx_;
-      i64 t3_ = ty_;
-      i64 t4_ = tx_;
-      STORE(l_f32, sa_.v[AT(t_, 16, 42)].v[AT(t2_, 16, 42)], 0.0f);
-      STORE(l_f32, sb_.v[AT(t3_, 16, 42)].v[AT(t4_, 16, 42)], 0.0f);
-      if ((y_ < a_.Rows_) && (((i64)((u64)tx_ + (u64)i_)) < a_.Cols_)) {
-        STORE(l_f32, sa_.v[AT(ty_, 16, 44)].v[AT(tx_, 16, 44)], LOAD(g_f32, a_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(y_, a_.Rows_, 44) * (u64)a_.Stride_)) + (u64)COLUMN((i64)((u64)tx_ + (u64)i_), a_.Cols_, 44)), a_.Data_.n, 44)]));
-      }
-      if ((x_ < b_.Cols_) && (((i64)((u64)ty_ + (u64)i_)) < b_.Rows_)) {
-        STORE(l_f32, sb_.v[AT(ty_, 16, 47)].v[AT(tx_, 16, 47)], LOAD(g_f32, b_.Data_.p[AT((i64)((u64)((i64)((u64)ROW((i64)((u64)ty_ + (u64)i_), b_.Rows_, 47) * (u64)b_.Stride_)) + (u64)COLUMN(x_, b_.Cols_, 47)), b_.Data_.n, 47)]));
-      }
-      barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-      {
-        i64 j_ = (i64)0;
-        for (; GO(j_ < ((i64)16)); j_ = (i64)((u64)j_ + (u64)((i64)1))) {
-          tmp_ = tmp_ + (LOAD(l_f32, sa_.v[AT(ty_, 16, 51)].v[AT(j_, 16, 51)]) * LOAD(l_f32, sb_.v[AT(j_, 16, 51)].v[AT(tx_, 16, 51)]));
-        }
-      }
-      barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-    }
-  }
-  if ((y_ < c_.Rows_) && (x_ < c_.Cols_)) {
-    STORE(g_f32, c_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(y_, c_.Rows_, 56) * (u64)c_.Stride_)) + (u64)COLUMN(x_, c_.Cols_, 56)), c_.Data_.n, 56)], tmp_);
-  }
-}
-`,
-	Packed: kernelsPTX("FastMatmul_float32"),
-	Native: nativecode.Code_fastmatmul.Of("FastMatmul_float32", "ec87dda903be13ceacd7a343b79e2e6f"),
-}
+var FastMatmulFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("FastMatmul_float32", nativecode.Code_fastmatmul.Of("FastMatmul_float32", "ec87dda903be13ceacd7a343b79e2e6f"), support.Params{}.ConstMatrix("a", "float", 4).ConstMatrix("b", "float", 4).Matrix("c", "float", 4), FastMatmulFloat32Go, FastMatmulFloat32Plain, "numba.go")
+}}
 
-var FastMatmulFloat64Kernel = &backend.Source{
-	Name: "FastMatmul_float64", File: "FastMatmul_float64.cl",
-	Params: support.Params{}.ConstMatrix("a", "double", 8).ConstMatrix("b", "double", 8).Matrix("c", "double", 8),
-	Go:     support.Form(FastMatmulFloat64Go, FastMatmulFloat64Plain), Fresh: kernelsFresh,
-	Checks: &backend.Checks{Files: []string{"numba.go"}, Go: FastMatmulFloat64Plain},
-	Text: support.Head + `/* FastMatmul[float64], from Go */
-typedef double f64;
-typedef struct { __global f64 *p; i64 n; } sg_f64;
-FN sg_f64 make_sg_f64(__global f64 *p, i64 n) { sg_f64 s; s.p = p; s.n = n; return s; }
-typedef struct { sg_f64 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
-typedef struct { f64 v[16]; } a16_f64;
-typedef char size_a16_f64[sizeof(a16_f64) == 128 ? 1 : -1];
-typedef struct { a16_f64 v[16]; } a16_a16_f64;
-typedef char size_a16_a16_f64[sizeof(a16_a16_f64) == 2048 ? 1 : -1];
-ACCESS(l_f64, LOCALPTR, f64)
-ACCESS(g_f64, __global, f64)
-__kernel
-void FastMatmul_float64(__global const f64 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global const f64 *b_p, const ulong b_off, const ulong b_rows, const ulong b_cols, const ulong b_stride, __global f64 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
-  LOCALMEM a16_a16_f64 sa_;
-  LOCALMEM a16_a16_f64 sb_;
-  CHECKED_BEGIN
-  Matrix_t a_; a_.Data_ = make_sg_f64((__global f64 *)a_p + a_off, (i64)(a_rows == 0 || a_cols == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
-  Matrix_t b_; b_.Data_ = make_sg_f64((__global f64 *)b_p + b_off, (i64)(b_rows == 0 || b_cols == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
-  Matrix_t c_; c_.Data_ = make_sg_f64(c_p + c_off, (i64)(c_rows == 0 || c_cols == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
-  i64 x_ = (i64)get_global_id(0);
-  i64 y_ = (i64)get_global_id(1);
-  i64 tx_ = (i64)get_local_id(0);
-  i64 ty_ = (i64)get_local_id(1);
-  f64 tmp_ = {0};
-  {
-    i64 i_ = (i64)0;
-    for (; i_ < a_.Cols_; i_ = (i64)((u64)i_ + (u64)((i64)16))) {
-      i64 t_ = ty_;
-      i64 t2_ = tx_;
-      i64 t3_ = ty_;
-      i64 t4_ = tx_;
-      STORE(l_f64, sa_.v[AT(t_, 16, 42)].v[AT(t2_, 16, 42)], 0.0);
-      STORE(l_f64, sb_.v[AT(t3_, 16, 42)].v[AT(t4_, 16, 42)], 0.0);
-      if ((y_ < a_.Rows_) && (((i64)((u64)tx_ + (u64)i_)) < a_.Cols_)) {
-        STORE(l_f64, sa_.v[AT(ty_, 16, 44)].v[AT(tx_, 16, 44)], LOAD(g_f64, a_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(y_, a_.Rows_, 44) * (u64)a_.Stride_)) + (u64)COLUMN((i64)((u64)tx_ + (u64)i_), a_.Cols_, 44)), a_.Data_.n, 44)]));
-      }
-      if ((x_ < b_.Cols_) && (((i64)((u64)ty_ + (u64)i_)) < b_.Rows_)) {
-        STORE(l_f64, sb_.v[AT(ty_, 16, 47)].v[AT(tx_, 16, 47)], LOAD(g_f64, b_.Data_.p[AT((i64)((u64)((i64)((u64)ROW((i64)((u64)ty_ + (u64)i_), b_.Rows_, 47) * (u64)b_.Stride_)) + (u64)COLUMN(x_, b_.Cols_, 47)), b_.Data_.n, 47)]));
-      }
-      barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-      {
-        i64 j_ = (i64)0;
-        for (; GO(j_ < ((i64)16)); j_ = (i64)((u64)j_ + (u64)((i64)1))) {
-          tmp_ = tmp_ + (LOAD(l_f64, sa_.v[AT(ty_, 16, 51)].v[AT(j_, 16, 51)]) * LOAD(l_f64, sb_.v[AT(j_, 16, 51)].v[AT(tx_, 16, 51)]));
-        }
-      }
-      barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-    }
-  }
-  if ((y_ < c_.Rows_) && (x_ < c_.Cols_)) {
-    STORE(g_f64, c_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(y_, c_.Rows_, 56) * (u64)c_.Stride_)) + (u64)COLUMN(x_, c_.Cols_, 56)), c_.Data_.n, 56)], tmp_);
-  }
-}
-`,
-	Packed: kernelsPTX("FastMatmul_float64"),
-	Native: nativecode.Code_fastmatmul.Of("FastMatmul_float64", "ba7c10575fbafb90a2c0c0d6b3cced6e"),
-}
+var FastMatmulFloat64Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("FastMatmul_float64", nativecode.Code_fastmatmul.Of("FastMatmul_float64", "ba7c10575fbafb90a2c0c0d6b3cced6e"), support.Params{}.ConstMatrix("a", "double", 8).ConstMatrix("b", "double", 8).Matrix("c", "double", 8), FastMatmulFloat64Go, FastMatmulFloat64Plain, "numba.go")
+}}
 
-var FastMatmulInt32Kernel = &backend.Source{
-	Name: "FastMatmul_int32", File: "FastMatmul_int32.cl",
-	Params: support.Params{}.ConstMatrix("a", "int", 4).ConstMatrix("b", "int", 4).Matrix("c", "int", 4),
-	Go:     support.Form(FastMatmulInt32Go, FastMatmulInt32Plain), Fresh: kernelsFresh,
-	Checks: &backend.Checks{Files: []string{"numba.go"}, Go: FastMatmulInt32Plain},
-	Text: support.Head + `/* FastMatmul[int32], from Go */
-typedef struct { __global i32 *p; i64 n; } sg_i32;
-FN sg_i32 make_sg_i32(__global i32 *p, i64 n) { sg_i32 s; s.p = p; s.n = n; return s; }
-typedef struct { sg_i32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
-typedef struct { i32 v[16]; } a16_i32;
-typedef char size_a16_i32[sizeof(a16_i32) == 64 ? 1 : -1];
-typedef struct { a16_i32 v[16]; } a16_a16_i32;
-typedef char size_a16_a16_i32[sizeof(a16_a16_i32) == 1024 ? 1 : -1];
-ACCESS(l_i32, LOCALPTR, i32)
-ACCESS(g_i32, __global, i32)
-__kernel
-void FastMatmul_int32(__global const i32 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global const i32 *b_p, const ulong b_off, const ulong b_rows, const ulong b_cols, const ulong b_stride, __global i32 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
-  LOCALMEM a16_a16_i32 sa_;
-  LOCALMEM a16_a16_i32 sb_;
-  CHECKED_BEGIN
-  Matrix_t a_; a_.Data_ = make_sg_i32((__global i32 *)a_p + a_off, (i64)(a_rows == 0 || a_cols == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
-  Matrix_t b_; b_.Data_ = make_sg_i32((__global i32 *)b_p + b_off, (i64)(b_rows == 0 || b_cols == 0 ? 0 : (b_rows - 1) * b_stride + b_cols)); b_.Rows_ = (i64)b_rows; b_.Cols_ = (i64)b_cols; b_.Stride_ = (i64)b_stride;
-  Matrix_t c_; c_.Data_ = make_sg_i32(c_p + c_off, (i64)(c_rows == 0 || c_cols == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
-  i64 x_ = (i64)get_global_id(0);
-  i64 y_ = (i64)get_global_id(1);
-  i64 tx_ = (i64)get_local_id(0);
-  i64 ty_ = (i64)get_local_id(1);
-  i32 tmp_ = {0};
-  {
-    i64 i_ = (i64)0;
-    for (; i_ < a_.Cols_; i_ = (i64)((u64)i_ + (u64)((i64)16))) {
-      i64 t_ = ty_;
-      i64 t2_ = tx_;
-      i64 t3_ = ty_;
-      i64 t4_ = tx_;
-      STORE(l_i32, sa_.v[AT(t_, 16, 42)].v[AT(t2_, 16, 42)], 0);
-      STORE(l_i32, sb_.v[AT(t3_, 16, 42)].v[AT(t4_, 16, 42)], 0);
-      if ((y_ < a_.Rows_) && (((i64)((u64)tx_ + (u64)i_)) < a_.Cols_)) {
-        STORE(l_i32, sa_.v[AT(ty_, 16, 44)].v[AT(tx_, 16, 44)], LOAD(g_i32, a_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(y_, a_.Rows_, 44) * (u64)a_.Stride_)) + (u64)COLUMN((i64)((u64)tx_ + (u64)i_), a_.Cols_, 44)), a_.Data_.n, 44)]));
-      }
-      if ((x_ < b_.Cols_) && (((i64)((u64)ty_ + (u64)i_)) < b_.Rows_)) {
-        STORE(l_i32, sb_.v[AT(ty_, 16, 47)].v[AT(tx_, 16, 47)], LOAD(g_i32, b_.Data_.p[AT((i64)((u64)((i64)((u64)ROW((i64)((u64)ty_ + (u64)i_), b_.Rows_, 47) * (u64)b_.Stride_)) + (u64)COLUMN(x_, b_.Cols_, 47)), b_.Data_.n, 47)]));
-      }
-      barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-      {
-        i64 j_ = (i64)0;
-        for (; GO(j_ < ((i64)16)); j_ = (i64)((u64)j_ + (u64)((i64)1))) {
-          tmp_ = (i32)((u32)tmp_ + (u32)((i32)((u32)LOAD(l_i32, sa_.v[AT(ty_, 16, 51)].v[AT(j_, 16, 51)]) * (u32)LOAD(l_i32, sb_.v[AT(j_, 16, 51)].v[AT(tx_, 16, 51)]))));
-        }
-      }
-      barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-    }
-  }
-  if ((y_ < c_.Rows_) && (x_ < c_.Cols_)) {
-    STORE(g_i32, c_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(y_, c_.Rows_, 56) * (u64)c_.Stride_)) + (u64)COLUMN(x_, c_.Cols_, 56)), c_.Data_.n, 56)], tmp_);
-  }
-}
-`,
-	Packed: kernelsPTX("FastMatmul_int32"),
-	Native: nativecode.Code_fastmatmul.Of("FastMatmul_int32", "37dfdd5c436ace0810b2bc9fccdabf83"),
-}
+var FastMatmulInt32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("FastMatmul_int32", nativecode.Code_fastmatmul.Of("FastMatmul_int32", "37dfdd5c436ace0810b2bc9fccdabf83"), support.Params{}.ConstMatrix("a", "int", 4).ConstMatrix("b", "int", 4).Matrix("c", "int", 4), FastMatmulInt32Go, FastMatmulInt32Plain, "numba.go")
+}}
 
 // LaunchTwice runs [Twice] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchTwice[Arg1 launch.KernelArg[int32], Arg2 launch.KernelArg[int32]](s *linalg.Session, grid backend.Grid, a Arg1, b Arg2) error {
-	call := launch.New(s, TwiceKernel, grid)
+	call := launch.New(s, TwiceKernel.Source(), grid)
 	launch.Slice[int32](&call, "a", a)
 	launch.Slice[int32](&call, "b", b)
 	return call.Launch()
 }
 
-var TwiceKernel = &backend.Source{
-	Name: "Twice_kernel", File: "Twice_kernel.cl",
-	Params: support.Params{}.ConstSlice("a", "int", 4).Slice("b", "int", 4),
-	Go:     support.Form(TwiceGo, TwicePlain), Fresh: kernelsFresh,
-	Checks: &backend.Checks{Files: []string{"textbook.go"}, Go: TwicePlain},
-	Text: support.Head + `/* Twice, from Go */
-typedef struct { __global i32 *p; i64 n; } sg_i32;
-FN sg_i32 make_sg_i32(__global i32 *p, i64 n) { sg_i32 s; s.p = p; s.n = n; return s; }
-ACCESS(g_i32, __global, i32)
-__kernel
-void Twice_kernel(__global const i32 *a_p, const ulong a_off, const ulong a_len, __global i32 *b_p, const ulong b_off, const ulong b_len CHECKED_KERNEL) {
-  CHECKED_BEGIN
-  sg_i32 a_ = make_sg_i32((__global i32 *)a_p + a_off, (i64)a_len);
-  sg_i32 b_ = make_sg_i32(b_p + b_off, (i64)b_len);
-  {
-    i64 i_ = (i64)get_global_id(0);
-    for (; GO(i_ < a_.n); i_ = (i64)((u64)i_ + (u64)((i64)get_global_size(0)))) {
-      STORE(g_i32, b_.p[AT(i_, b_.n, 10)], (i32)((u32)LOAD(g_i32, a_.p[AT(i_, a_.n, 10)]) + (u32)LOAD(g_i32, a_.p[AT(i_, a_.n, 10)])));
-    }
-  }
-}
-`,
-	Packed: kernelsPTX("Twice_kernel"),
-	Native: nativecode.Code_twice.Of("Twice_kernel", "b9afc7da642d01da127080c0917342de"),
-}
+var TwiceKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("Twice_kernel", nativecode.Code_twice.Of("Twice_kernel", "b9afc7da642d01da127080c0917342de"), support.Params{}.ConstSlice("a", "int", 4).Slice("b", "int", 4), TwiceGo, TwicePlain, "textbook.go")
+}}
 
 // LaunchTwice2D runs [Twice2D] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
 func LaunchTwice2D[Arg1 launch.KernelArg[int32], Arg2 launch.KernelArg[int32]](s *linalg.Session, grid backend.Grid, a Arg1, b Arg2) error {
-	call := launch.New(s, Twice2DKernel, grid)
+	call := launch.New(s, Twice2DKernel.Source(), grid)
 	launch.Slice[int32](&call, "a", a)
 	launch.Slice[int32](&call, "b", b)
 	return call.Launch()
 }
 
-var Twice2DKernel = &backend.Source{
-	Name: "Twice2D_kernel", File: "Twice2D_kernel.cl",
-	Params: support.Params{}.ConstSlice("a", "int", 4).Slice("b", "int", 4),
-	Go:     support.Form(Twice2DGo, Twice2DPlain), Fresh: kernelsFresh,
-	Checks: &backend.Checks{Files: []string{"textbook.go"}, Go: Twice2DPlain},
-	Text: support.Head + `/* Twice2D, from Go */
-typedef struct { __global i32 *p; i64 n; } sg_i32;
-FN sg_i32 make_sg_i32(__global i32 *p, i64 n) { sg_i32 s; s.p = p; s.n = n; return s; }
-ACCESS(g_i32, __global, i32)
-__kernel
-void Twice2D_kernel(__global const i32 *a_p, const ulong a_off, const ulong a_len, __global i32 *b_p, const ulong b_off, const ulong b_len CHECKED_KERNEL) {
-  CHECKED_BEGIN
-  sg_i32 a_ = make_sg_i32((__global i32 *)a_p + a_off, (i64)a_len);
-  sg_i32 b_ = make_sg_i32(b_p + b_off, (i64)b_len);
-  i64 width_ = (i64)get_global_size(0);
-  {
-    i64 i_ = (i64)((u64)((i64)((u64)((i64)get_global_id(1)) * (u64)width_)) + (u64)((i64)get_global_id(0)));
-    for (; GO(i_ < a_.n); i_ = (i64)((u64)i_ + (u64)((i64)((u64)width_ * (u64)((i64)get_global_size(1)))))) {
-      STORE(g_i32, b_.p[AT(i_, b_.n, 20)], (i32)((u32)LOAD(g_i32, a_.p[AT(i_, a_.n, 20)]) + (u32)LOAD(g_i32, a_.p[AT(i_, a_.n, 20)])));
-    }
-  }
-}
-`,
-	Packed: kernelsPTX("Twice2D_kernel"),
-	Native: nativecode.Code_twice2d.Of("Twice2D_kernel", "13585aa8083dc3a7877dc6f8a9303fb6"),
-}
+var Twice2DKernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("Twice2D_kernel", nativecode.Code_twice2d.Of("Twice2D_kernel", "13585aa8083dc3a7877dc6f8a9303fb6"), support.Params{}.ConstSlice("a", "int", 4).Slice("b", "int", 4), Twice2DGo, Twice2DPlain, "textbook.go")
+}}
 
 // LaunchTranspose runs [Transpose] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -482,65 +125,17 @@ func LaunchTranspose[T interface{ float32 | int32 }, Arg1 launch.KernelArg[T], A
 }
 
 var TransposeKernels = support.Kernels{
-	{Types: []any{float32(0)}, Kernel: support.Made(TransposeFloat32Kernel)},
-	{Types: []any{int32(0)}, Kernel: support.Made(TransposeInt32Kernel)},
+	{Types: []any{float32(0)}, Kernel: &TransposeFloat32Kernel},
+	{Types: []any{int32(0)}, Kernel: &TransposeInt32Kernel},
 }
 
-var TransposeFloat32Kernel = &backend.Source{
-	Name: "Transpose_float32", File: "Transpose_float32.cl",
-	Params: support.Params{}.ConstMatrix("a", "float", 4).Matrix("c", "float", 4),
-	Go:     support.Form(TransposeFloat32Go, TransposeFloat32Plain), Fresh: kernelsFresh,
-	Checks: &backend.Checks{Files: []string{"textbook.go"}, Go: TransposeFloat32Plain},
-	Text: support.Head + `/* Transpose[float32], from Go */
-typedef struct { __global f32 *p; i64 n; } sg_f32;
-FN sg_f32 make_sg_f32(__global f32 *p, i64 n) { sg_f32 s; s.p = p; s.n = n; return s; }
-typedef struct { sg_f32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
-ACCESS(g_f32, __global, f32)
-__kernel
-void Transpose_float32(__global const f32 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global f32 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
-  CHECKED_BEGIN
-  Matrix_t a_; a_.Data_ = make_sg_f32((__global f32 *)a_p + a_off, (i64)(a_rows == 0 || a_cols == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
-  Matrix_t c_; c_.Data_ = make_sg_f32(c_p + c_off, (i64)(c_rows == 0 || c_cols == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
-  {
-    i64 i_ = (i64)get_global_id(1);
-    i64 j_ = (i64)get_global_id(0);
-    if ((i_ < a_.Rows_) && (j_ < a_.Cols_)) {
-      STORE(g_f32, c_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(j_, c_.Rows_, 29) * (u64)c_.Stride_)) + (u64)COLUMN(i_, c_.Cols_, 29)), c_.Data_.n, 29)], LOAD(g_f32, a_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(i_, a_.Rows_, 29) * (u64)a_.Stride_)) + (u64)COLUMN(j_, a_.Cols_, 29)), a_.Data_.n, 29)]));
-    }
-  }
-}
-`,
-	Packed: kernelsPTX("Transpose_float32"),
-	Native: nativecode.Code_transpose.Of("Transpose_float32", "b8c1d22d814cf7f367fc58adc35530e5"),
-}
+var TransposeFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("Transpose_float32", nativecode.Code_transpose.Of("Transpose_float32", "b8c1d22d814cf7f367fc58adc35530e5"), support.Params{}.ConstMatrix("a", "float", 4).Matrix("c", "float", 4), TransposeFloat32Go, TransposeFloat32Plain, "textbook.go")
+}}
 
-var TransposeInt32Kernel = &backend.Source{
-	Name: "Transpose_int32", File: "Transpose_int32.cl",
-	Params: support.Params{}.ConstMatrix("a", "int", 4).Matrix("c", "int", 4),
-	Go:     support.Form(TransposeInt32Go, TransposeInt32Plain), Fresh: kernelsFresh,
-	Checks: &backend.Checks{Files: []string{"textbook.go"}, Go: TransposeInt32Plain},
-	Text: support.Head + `/* Transpose[int32], from Go */
-typedef struct { __global i32 *p; i64 n; } sg_i32;
-FN sg_i32 make_sg_i32(__global i32 *p, i64 n) { sg_i32 s; s.p = p; s.n = n; return s; }
-typedef struct { sg_i32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
-ACCESS(g_i32, __global, i32)
-__kernel
-void Transpose_int32(__global const i32 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global i32 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
-  CHECKED_BEGIN
-  Matrix_t a_; a_.Data_ = make_sg_i32((__global i32 *)a_p + a_off, (i64)(a_rows == 0 || a_cols == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
-  Matrix_t c_; c_.Data_ = make_sg_i32(c_p + c_off, (i64)(c_rows == 0 || c_cols == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
-  {
-    i64 i_ = (i64)get_global_id(1);
-    i64 j_ = (i64)get_global_id(0);
-    if ((i_ < a_.Rows_) && (j_ < a_.Cols_)) {
-      STORE(g_i32, c_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(j_, c_.Rows_, 29) * (u64)c_.Stride_)) + (u64)COLUMN(i_, c_.Cols_, 29)), c_.Data_.n, 29)], LOAD(g_i32, a_.Data_.p[AT((i64)((u64)((i64)((u64)ROW(i_, a_.Rows_, 29) * (u64)a_.Stride_)) + (u64)COLUMN(j_, a_.Cols_, 29)), a_.Data_.n, 29)]));
-    }
-  }
-}
-`,
-	Packed: kernelsPTX("Transpose_int32"),
-	Native: nativecode.Code_transpose.Of("Transpose_int32", "52f28156ad9b47c7854a365c27434f58"),
-}
+var TransposeInt32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Source("Transpose_int32", nativecode.Code_transpose.Of("Transpose_int32", "52f28156ad9b47c7854a365c27434f58"), support.Params{}.ConstMatrix("a", "int", 4).Matrix("c", "int", 4), TransposeInt32Go, TransposeInt32Plain, "textbook.go")
+}}
 
 // LaunchTransposeTiled runs [TransposeTiled] over grid. Slices and matrices are in host memory or on the device of s;
 // with host memory it blocks until the kernel is done.
@@ -552,116 +147,22 @@ func LaunchTransposeTiled[T interface{ float32 | int32 }, Arg1 launch.KernelArg[
 }
 
 var TransposeTiledKernels = support.Kernels{
-	{Types: []any{float32(0)}, Kernel: support.Made(TransposeTiledFloat32Kernel)},
-	{Types: []any{int32(0)}, Kernel: support.Made(TransposeTiledInt32Kernel)},
+	{Types: []any{float32(0)}, Kernel: &TransposeTiledFloat32Kernel},
+	{Types: []any{int32(0)}, Kernel: &TransposeTiledInt32Kernel},
 }
 
-var TransposeTiledFloat32Kernel = &backend.Source{
-	Name: "TransposeTiled_float32", File: "TransposeTiled_float32.cl",
-	Params: support.Params{}.ConstMatrix("a", "float", 4).Matrix("c", "float", 4),
-	Group:  [3]int{32, 8, 1},
-	Go:     support.Form(TransposeTiledFloat32Go, TransposeTiledFloat32Plain), Fresh: kernelsFresh,
-	Checks: &backend.Checks{Files: []string{"textbook.go"}, Go: TransposeTiledFloat32Plain},
-	Text: support.Head + `/* TransposeTiled[float32], from Go */
-typedef struct { __global f32 *p; i64 n; } sg_f32;
-FN sg_f32 make_sg_f32(__global f32 *p, i64 n) { sg_f32 s; s.p = p; s.n = n; return s; }
-typedef struct { sg_f32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
-typedef struct { f32 v[33]; } a33_f32;
-typedef char size_a33_f32[sizeof(a33_f32) == 132 ? 1 : -1];
-typedef struct { a33_f32 v[32]; } a32_a33_f32;
-typedef char size_a32_a33_f32[sizeof(a32_a33_f32) == 4224 ? 1 : -1];
-ACCESS(l_f32, LOCALPTR, f32)
-ACCESS(g_f32, __global, f32)
-__kernel WG_SIZE(32, 8, 1)
-void TransposeTiled_float32(__global const f32 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global f32 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
-  LOCALMEM a32_a33_f32 tile_;
-  CHECKED_BEGIN
-  Matrix_t a_; a_.Data_ = make_sg_f32((__global f32 *)a_p + a_off, (i64)(a_rows == 0 || a_cols == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
-  Matrix_t c_; c_.Data_ = make_sg_f32(c_p + c_off, (i64)(c_rows == 0 || c_cols == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
-  i64 x_ = (i64)((u64)((i64)((u64)((i64)get_group_id(0)) * (u64)((i64)32))) + (u64)((i64)get_local_id(0)));
-  i64 y_ = (i64)((u64)((i64)((u64)((i64)get_group_id(1)) * (u64)((i64)32))) + (u64)((i64)get_local_id(1)));
-  {
-    i64 j_ = (i64)0;
-    for (; GO(j_ < ((i64)32)); j_ = (i64)((u64)j_ + (u64)((i64)8))) {
-      if ((((i64)((u64)y_ + (u64)j_)) < a_.Rows_) && (x_ < a_.Cols_)) {
-        STORE(l_f32, tile_.v[AT((i64)((u64)((i64)get_local_id(1)) + (u64)j_), 32, 49)].v[AT((i64)get_local_id(0), 33, 49)], LOAD(g_f32, a_.Data_.p[AT((i64)((u64)((i64)((u64)ROW((i64)((u64)y_ + (u64)j_), a_.Rows_, 49) * (u64)a_.Stride_)) + (u64)COLUMN(x_, a_.Cols_, 49)), a_.Data_.n, 49)]));
-      }
-    }
-  }
-  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-  i64 t_ = (i64)((u64)((i64)((u64)((i64)get_group_id(1)) * (u64)((i64)32))) + (u64)((i64)get_local_id(0)));
-  i64 t2_ = (i64)((u64)((i64)((u64)((i64)get_group_id(0)) * (u64)((i64)32))) + (u64)((i64)get_local_id(1)));
-  x_ = t_;
-  y_ = t2_;
-  {
-    i64 j2_ = (i64)0;
-    for (; GO(j2_ < ((i64)32)); j2_ = (i64)((u64)j2_ + (u64)((i64)8))) {
-      if ((((i64)((u64)y_ + (u64)j2_)) < c_.Rows_) && (x_ < c_.Cols_)) {
-        STORE(g_f32, c_.Data_.p[AT((i64)((u64)((i64)((u64)ROW((i64)((u64)y_ + (u64)j2_), c_.Rows_, 56) * (u64)c_.Stride_)) + (u64)COLUMN(x_, c_.Cols_, 56)), c_.Data_.n, 56)], LOAD(l_f32, tile_.v[AT((i64)get_local_id(0), 32, 56)].v[AT((i64)((u64)((i64)get_local_id(1)) + (u64)j2_), 33, 56)]));
-      }
-    }
-  }
-}
-`,
-	Packed: kernelsPTX("TransposeTiled_float32"),
-	Native: nativecode.Code_transposetiled.Of("TransposeTiled_float32", "645e147ec8a994e2cb1efbd5fbf5059b"),
-}
+var TransposeTiledFloat32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Group(32, 8, 1).Source("TransposeTiled_float32", nativecode.Code_transposetiled.Of("TransposeTiled_float32", "645e147ec8a994e2cb1efbd5fbf5059b"), support.Params{}.ConstMatrix("a", "float", 4).Matrix("c", "float", 4), TransposeTiledFloat32Go, TransposeTiledFloat32Plain, "textbook.go")
+}}
 
-var TransposeTiledInt32Kernel = &backend.Source{
-	Name: "TransposeTiled_int32", File: "TransposeTiled_int32.cl",
-	Params: support.Params{}.ConstMatrix("a", "int", 4).Matrix("c", "int", 4),
-	Group:  [3]int{32, 8, 1},
-	Go:     support.Form(TransposeTiledInt32Go, TransposeTiledInt32Plain), Fresh: kernelsFresh,
-	Checks: &backend.Checks{Files: []string{"textbook.go"}, Go: TransposeTiledInt32Plain},
-	Text: support.Head + `/* TransposeTiled[int32], from Go */
-typedef struct { __global i32 *p; i64 n; } sg_i32;
-FN sg_i32 make_sg_i32(__global i32 *p, i64 n) { sg_i32 s; s.p = p; s.n = n; return s; }
-typedef struct { sg_i32 Data_; i64 Rows_; i64 Cols_; i64 Stride_; } Matrix_t;
-typedef struct { i32 v[33]; } a33_i32;
-typedef char size_a33_i32[sizeof(a33_i32) == 132 ? 1 : -1];
-typedef struct { a33_i32 v[32]; } a32_a33_i32;
-typedef char size_a32_a33_i32[sizeof(a32_a33_i32) == 4224 ? 1 : -1];
-ACCESS(l_i32, LOCALPTR, i32)
-ACCESS(g_i32, __global, i32)
-__kernel WG_SIZE(32, 8, 1)
-void TransposeTiled_int32(__global const i32 *a_p, const ulong a_off, const ulong a_rows, const ulong a_cols, const ulong a_stride, __global i32 *c_p, const ulong c_off, const ulong c_rows, const ulong c_cols, const ulong c_stride CHECKED_KERNEL) {
-  LOCALMEM a32_a33_i32 tile_;
-  CHECKED_BEGIN
-  Matrix_t a_; a_.Data_ = make_sg_i32((__global i32 *)a_p + a_off, (i64)(a_rows == 0 || a_cols == 0 ? 0 : (a_rows - 1) * a_stride + a_cols)); a_.Rows_ = (i64)a_rows; a_.Cols_ = (i64)a_cols; a_.Stride_ = (i64)a_stride;
-  Matrix_t c_; c_.Data_ = make_sg_i32(c_p + c_off, (i64)(c_rows == 0 || c_cols == 0 ? 0 : (c_rows - 1) * c_stride + c_cols)); c_.Rows_ = (i64)c_rows; c_.Cols_ = (i64)c_cols; c_.Stride_ = (i64)c_stride;
-  i64 x_ = (i64)((u64)((i64)((u64)((i64)get_group_id(0)) * (u64)((i64)32))) + (u64)((i64)get_local_id(0)));
-  i64 y_ = (i64)((u64)((i64)((u64)((i64)get_group_id(1)) * (u64)((i64)32))) + (u64)((i64)get_local_id(1)));
-  {
-    i64 j_ = (i64)0;
-    for (; GO(j_ < ((i64)32)); j_ = (i64)((u64)j_ + (u64)((i64)8))) {
-      if ((((i64)((u64)y_ + (u64)j_)) < a_.Rows_) && (x_ < a_.Cols_)) {
-        STORE(l_i32, tile_.v[AT((i64)((u64)((i64)get_local_id(1)) + (u64)j_), 32, 49)].v[AT((i64)get_local_id(0), 33, 49)], LOAD(g_i32, a_.Data_.p[AT((i64)((u64)((i64)((u64)ROW((i64)((u64)y_ + (u64)j_), a_.Rows_, 49) * (u64)a_.Stride_)) + (u64)COLUMN(x_, a_.Cols_, 49)), a_.Data_.n, 49)]));
-      }
-    }
-  }
-  barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-  i64 t_ = (i64)((u64)((i64)((u64)((i64)get_group_id(1)) * (u64)((i64)32))) + (u64)((i64)get_local_id(0)));
-  i64 t2_ = (i64)((u64)((i64)((u64)((i64)get_group_id(0)) * (u64)((i64)32))) + (u64)((i64)get_local_id(1)));
-  x_ = t_;
-  y_ = t2_;
-  {
-    i64 j2_ = (i64)0;
-    for (; GO(j2_ < ((i64)32)); j2_ = (i64)((u64)j2_ + (u64)((i64)8))) {
-      if ((((i64)((u64)y_ + (u64)j2_)) < c_.Rows_) && (x_ < c_.Cols_)) {
-        STORE(g_i32, c_.Data_.p[AT((i64)((u64)((i64)((u64)ROW((i64)((u64)y_ + (u64)j2_), c_.Rows_, 56) * (u64)c_.Stride_)) + (u64)COLUMN(x_, c_.Cols_, 56)), c_.Data_.n, 56)], LOAD(l_i32, tile_.v[AT((i64)get_local_id(0), 32, 56)].v[AT((i64)((u64)((i64)get_local_id(1)) + (u64)j2_), 33, 56)]));
-      }
-    }
-  }
-}
-`,
-	Packed: kernelsPTX("TransposeTiled_int32"),
-	Native: nativecode.Code_transposetiled.Of("TransposeTiled_int32", "1f1fb5f02e1b553e8d409863bcb51467"),
-}
+var TransposeTiledInt32Kernel = support.Lazy{New: func() *backend.Source {
+	return kernelsPacked.Group(32, 8, 1).Source("TransposeTiled_int32", nativecode.Code_transposetiled.Of("TransposeTiled_int32", "1f1fb5f02e1b553e8d409863bcb51467"), support.Params{}.ConstMatrix("a", "int", 4).Matrix("c", "int", 4), TransposeTiledInt32Go, TransposeTiledInt32Plain, "textbook.go")
+}}
 
 //go:embed kernels_tandem.zip
 var kernelsFile string
 
-var kernelsPTX = support.PTX(kernelsFile)
+var kernelsPacked = support.Packed{Fresh: kernelsFresh, PTX: support.PTX(kernelsFile), Text: support.Texts(kernelsFile)}
 
 //go:embed numba.go textbook.go
 var kernelsText embed.FS
@@ -725,7 +226,7 @@ func MyKernelFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 				}
 			}
 		}
-//line kernels_tandem.go:729
+//line kernels_tandem.go:230
 	}
 	return nil
 }
@@ -753,7 +254,7 @@ func MyKernelFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 				}
 			}
 		}
-//line kernels_tandem.go:757
+//line kernels_tandem.go:258
 	}
 	return nil
 }
@@ -792,7 +293,7 @@ func MatmulFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:796
+//line kernels_tandem.go:297
 	}
 	return nil
 }
@@ -831,7 +332,7 @@ func MatmulFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:835
+//line kernels_tandem.go:336
 	}
 	return nil
 }
@@ -870,7 +371,7 @@ func MatmulInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:874
+//line kernels_tandem.go:375
 	}
 	return nil
 }
@@ -943,7 +444,7 @@ func FastMatmulFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				c_.Data_[(y_*c_.Stride_)+x_] = tmp_
 			}
 		}
-//line kernels_tandem.go:947
+//line kernels_tandem.go:448
 	}
 	return nil
 }
@@ -1016,7 +517,7 @@ func FastMatmulFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) erro
 				c_.Data_[(y_*c_.Stride_)+x_] = tmp_
 			}
 		}
-//line kernels_tandem.go:1020
+//line kernels_tandem.go:521
 	}
 	return nil
 }
@@ -1089,7 +590,7 @@ func FastMatmulInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 				c_.Data_[(y_*c_.Stride_)+x_] = tmp_
 			}
 		}
-//line kernels_tandem.go:1093
+//line kernels_tandem.go:594
 	}
 	return nil
 }
@@ -1121,7 +622,7 @@ func TwiceGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1125
+//line kernels_tandem.go:626
 	}
 	return nil
 }
@@ -1154,7 +655,7 @@ func Twice2DGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1158
+//line kernels_tandem.go:659
 	}
 	return nil
 }
@@ -1184,7 +685,7 @@ func TransposeFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error
 				}
 			}
 		}
-//line kernels_tandem.go:1188
+//line kernels_tandem.go:689
 	}
 	return nil
 }
@@ -1214,7 +715,7 @@ func TransposeInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:1218
+//line kernels_tandem.go:719
 	}
 	return nil
 }
@@ -1264,7 +765,7 @@ func TransposeTiledFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) 
 			x_all[w] = x_
 			y_all[w] = y_
 		}
-//line kernels_tandem.go:1268
+//line kernels_tandem.go:769
 	}
 	return nil
 }
@@ -1314,7 +815,7 @@ func TransposeTiledInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) er
 			x_all[w] = x_
 			y_all[w] = y_
 		}
-//line kernels_tandem.go:1318
+//line kernels_tandem.go:819
 	}
 	return nil
 }
