@@ -242,7 +242,7 @@ func TestNoDrift(t *testing.T) {
 		"../../examples/seeds",
 		"../../linalg/batched",
 	} {
-		o := Options{PTX: clang, Pack: !strings.Contains(dir, "examples")}
+		o := Options{PTX: clang, Pack: dir != "../../examples/kernels"}
 		if strings.HasSuffix(dir, "seeds") && !testing.Short() {
 			o.Native = Machine() // which is known to be of today's text in the others
 		}
