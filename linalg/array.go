@@ -143,7 +143,15 @@ func Register[T any](s *Session, m Matrix[T]) (*Array[T], error) {
 // Err is why the array could not be made, for those of package array/np, which returns arrays and
 // no errors; nil of one that was made. It does not wait: what happens on the device later is an
 // error of [Session.Wait], and of copies to the host.
-func (a *Array[T]) Err() error { return a.s.failed }
+func (a *Array[T]) Err() error { return a.failure() }
+
+// failure is why there is no array, nil where there is one.
+func (a *array) failure() error {
+	if a == nil || a.s == nil {
+		return errArgument("the array is nil, or an Array that nothing has made")
+	}
+	return a.s.failed
+}
 
 // Dims is the number of rows and columns.
 func (a *Array[T]) Dims() (rows, cols int) { return a.rows, a.cols }
@@ -173,7 +181,7 @@ func (a *Array[T]) Session() *Session { return a.s }
 func (a *Array[T]) Slice(i, k, j, l int) *Array[T] { return &Array[T]{a.slice(i, k, j, l)} }
 
 func (a *array) slice(i, k, j, l int) array {
-	if a.s.failed != nil {
+	if a.failure() != nil {
 		return *a
 	}
 	checkSlice(i, k, j, l, a.rows, a.cols)
@@ -195,7 +203,7 @@ func (a *Array[T]) Reshape(rows, cols int) (*Array[T], error) {
 
 func (a *array) reshape(rows, cols int) (r array, err error) {
 	n, err := elements(rows, cols)
-	if err = cmp.Or(a.s.failed, err); err != nil {
+	if err = cmp.Or(a.failure(), err); err != nil {
 		return r, err
 	}
 	if n != a.rows*a.cols || a.rows > 1 && a.stride != a.cols {
@@ -210,7 +218,7 @@ func (a *array) reshape(rows, cols int) (r array, err error) {
 // Free releases the memory, once the commands that use it are done. It is idempotent, and does
 // nothing for a Slice.
 func (a *Array[T]) Free() error {
-	if a.view {
+	if a.view || a.buf == nil {
 		return nil
 	}
 	return a.buf.Free()
@@ -425,7 +433,7 @@ func (a *array) chunks(ctx context.Context, f func(i, k int) error) error {
 // device keeps the contract in, which it gives.
 func (c *array) checkOperands(op string, operands ...*array) (t element.Type, err error) {
 	for _, a := range operands {
-		if a == nil || a.s == nil {
+		if a == nil || a.s == nil || c.s == nil {
 			return 0, nilArray(op)
 		}
 		if a.s != c.s {

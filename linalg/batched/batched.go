@@ -142,9 +142,15 @@ func newBatch[T Float, C any](op string, a *Array[T], c *Array[C]) (batch, error
 	if a == nil {
 		return batch{}, fmt.Errorf("%w: %s: a is nil", linalg.ErrShape, op)
 	}
+	if err := a.Err(); err != nil {
+		return batch{}, err
+	}
 	rows, n := a.Dims()
 	x := batch{op: op, s: a.Session(), count: rows / max(1, n), n: n}
 	if c != nil {
+		if err := c.Err(); err != nil {
+			return batch{}, err
+		}
 		x.count, _ = c.Dims()
 	}
 	if rows != x.count*n {
@@ -182,6 +188,9 @@ func (x *batch) check(name string, c *Array[int32], cols int) error {
 	if c == nil {
 		return fmt.Errorf("%w: %s: %s is nil", linalg.ErrShape, x.op, name)
 	}
+	if err := c.Err(); err != nil {
+		return err
+	}
 	if rows, n := c.Dims(); rows != x.count || n != cols {
 		return fmt.Errorf("%w: %s of %d matrices of %dx%d: %s is %s, and must be %dx%d", linalg.ErrShape, x.op,
 			x.count, x.n, x.n, name, c, x.count, cols)
@@ -193,6 +202,9 @@ func (x *batch) check(name string, c *Array[int32], cols int) error {
 func checkSides[T Float](x batch, b, a *Array[T]) error {
 	if b == nil {
 		return fmt.Errorf("%w: %s: b is nil", linalg.ErrShape, x.op)
+	}
+	if err := b.Err(); err != nil {
+		return err
 	}
 	if rows, _ := b.Dims(); rows != x.count*x.n {
 		return fmt.Errorf("%w: %s of %d matrices of %dx%d: b is %s, and must have %d rows", linalg.ErrShape, x.op,

@@ -405,6 +405,8 @@ func TestErrors(t *testing.T) {
 	a, pivots, status := array(12, 4), ints(3, 4), ints(3, 1)
 	both := ints(3, 5)
 	large := MaxOrder + 1
+	var zero Array[float64]
+	var zeroInts Array[int32]
 	for _, test := range []struct {
 		name string
 		got  error
@@ -416,6 +418,10 @@ func TestErrors(t *testing.T) {
 		{"no status", LU(a, pivots, nil), linalg.ErrShape, "status is nil"},
 		{"no status of Cholesky", Cholesky(a, nil), linalg.ErrShape, "status is nil"},
 		{"no right side", SolveCholesky(nil, a), linalg.ErrShape, "b is nil"},
+		{"an array that is zero", LU(&zero, pivots, status), backend.ErrArgument, "nothing has made"},
+		{"pivots that are zero", LU(a, &zeroInts, status), backend.ErrArgument, "nothing has made"},
+		{"status that is zero", Cholesky(a, &zeroInts), backend.ErrArgument, "nothing has made"},
+		{"a right side that is zero", SolveLU(&zero, a, pivots), backend.ErrArgument, "nothing has made"},
 		{"none to tell of", LUError(nil), linalg.ErrShape, "status is nil"},
 		{"matrices that are not square", LU(array(12, 3), pivots, status), linalg.ErrShape, "12x3"},
 		{"rows left over", SolveCholesky(a, array(13, 4)), linalg.ErrShape, "13x4"},
