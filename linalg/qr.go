@@ -91,7 +91,7 @@ func (f *QR[T]) Q(opts ...Option) (Matrix[T], error) {
 
 // MulQ is op(Q)*B for the whole Q, of m by m, where op(Q) is Q or, with blas.Trans or
 // blas.ConjTrans, its transpose. It is packed and new. The error is ErrShape where B has other rows
-// than A.
+// than A, and ErrOverflow where the result, or a number on the way to it, is beyond the type.
 func (f *QR[T]) MulQ(tQ blas.Transpose, b Matrix[T], opts ...Option) (Matrix[T], error) {
 	if tQ != blas.NoTrans && tQ != blas.Trans && tQ != blas.ConjTrans {
 		return Matrix[T]{}, fmt.Errorf("%w: op(Q) is %q; blas.NoTrans or blas.Trans are", ErrShape, tQ)
@@ -101,7 +101,10 @@ func (f *QR[T]) MulQ(tQ blas.Transpose, b Matrix[T], opts ...Option) (Matrix[T],
 	if err != nil || m == 0 || b.Cols == 0 {
 		return x, err
 	}
-	return x, f.applyQ(ctx, tQ != blas.NoTrans, x)
+	if err := f.applyQ(ctx, tQ != blas.NoTrans, x); err != nil {
+		return x, err
+	}
+	return finite(x, b, f.packed)
 }
 
 // applyQ makes x Q*x, or with trans Qᵀ*x.

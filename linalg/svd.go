@@ -71,17 +71,18 @@ func (f *SVD[T]) U() Matrix[T] { return f.u }
 func (f *SVD[T]) VT() Matrix[T] { return f.vt }
 
 // Rank is the number of singular values above relative times the largest. Where relative is 0 it is
-// max(m, n) units in the last place of 1, which is what rounding leaves of a zero.
+// max(m, n) units in the last place of 1, which is what rounding leaves of a zero. Of a largest one
+// beyond the type the largest number of the type stands for it.
 func (f *SVD[T]) Rank(relative T) int {
+	ulp, most := T(0x1p-52), math.MaxFloat64
+	if _, single := any(ulp).(float32); single {
+		ulp, most = 0x1p-23, math.MaxFloat32
+	}
 	if relative == 0 {
-		ulp := T(0x1p-52)
-		if _, single := any(ulp).(float32); single {
-			ulp = 0x1p-23
-		}
 		relative = T(max(f.u.Rows, f.vt.Cols)) * ulp
 	}
 	for i, v := range f.values {
-		if !(v > relative*f.values[0]) {
+		if !(v > relative*min(f.values[0], T(most))) {
 			return i
 		}
 	}
@@ -89,11 +90,11 @@ func (f *SVD[T]) Rank(relative T) int {
 }
 
 // Cond is the condition number of A in the 2-norm: the largest singular value over the smallest,
-// which may be +Inf, and 1 where there is none.
+// which may be +Inf, and 1 where there is none, or all are beyond the type.
 func (f *SVD[T]) Cond() T {
 	n := len(f.values)
 	switch {
-	case n == 0:
+	case n == 0 || math.IsInf(float64(f.values[n-1]), 1):
 		return 1
 	case f.values[n-1] == 0:
 		return T(math.Inf(1))

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/floats"
 
 	"github.com/tandem-gpu/tandem/backend"
@@ -281,5 +282,41 @@ func TestOverflow(t *testing.T) {
 		if _, err := svd.Solve(b, relative); !errors.Is(err, backend.ErrArgument) {
 			t.Errorf("relative %v: %v", relative, err)
 		}
+	}
+}
+
+// Values beyond the type have a rank and a condition all the same.
+func TestSVDBeyond(t *testing.T) {
+	for _, c := range []struct {
+		a    []float64 // 4 by 2
+		rank int
+		cond float64
+	}{
+		{[]float64{math.MaxFloat64, 0, math.MaxFloat64, 0, 0, math.MaxFloat64, 0, -math.MaxFloat64}, 2, 1},
+		{[]float64{math.MaxFloat64, 0, math.MaxFloat64, 0, 0, 1, 0, 1}, 1, math.Inf(1)},
+	} {
+		f, err := linalg.FactorSVD(linalg.NewMatrix(4, 2, c.a))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.Rank(0) != c.rank || f.Cond() != c.cond {
+			t.Errorf("values %v: rank %d, condition %v", f.Values(), f.Rank(0), f.Cond())
+		}
+	}
+}
+
+// What is beyond the type on the way to a product with Q is an error, unless B had it.
+func TestMulQBeyond(t *testing.T) {
+	f, err := linalg.FactorQR(linalg.NewMatrix(3, 1, []float64{1, 1, 0}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	most := math.MaxFloat64
+	x, err := f.MulQ(blas.Trans, linalg.NewMatrix(3, 1, []float64{most, most, 1}))
+	if !errors.Is(err, linalg.ErrOverflow) {
+		t.Errorf("%v, %v", x, err)
+	}
+	if _, err := f.MulQ(blas.Trans, linalg.NewMatrix(3, 1, []float64{math.Inf(1), most, 1})); err != nil {
+		t.Error(err)
 	}
 }
