@@ -37,7 +37,7 @@ func Each[S float32 | float64, F format[S], P terms](it gpu.Item, f F, p P, c, x
 		if c.Cols > 0 {
 			at = it.Global(0)
 			if !p.wordwise() && (f.precision() == 24 || n <= mostGuessed) {
-				quick := n > mostGuessed // sums of few float32 are the middle of two too often
+				quick := f.precision() == 24 && n > fewQuick
 				if z, ok := sure(f, guessLine(f, p, x, y, o, n, down, less, mask, quick), q, quick, n); ok {
 					put(c, o, z)
 					continue

@@ -13,8 +13,12 @@ import (
 // added: any number of terms is guessed.
 type guess struct{ sum, rest, off float64 }
 
-// mostGuessed is how many terms are guessed at most where it is not quick.
-const mostGuessed = 32
+// mostGuessed is how many terms are guessed at most where it is not quick, and fewQuick how many
+// float32 are guessed with a rest: sums of so few are the middle of two too often.
+const (
+	mostGuessed = 64
+	fewQuick    = 32
+)
 
 const (
 	least = 0x1p-512 // the least magnitude for which what is left of products, quotients and roots is a number

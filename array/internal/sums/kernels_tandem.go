@@ -90,7 +90,7 @@ var EachFloat32SinglePlainKernel = support.Lazy{New: func() *backend.Source {
 }}
 
 var EachFloat64DoublePlainKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Each_float64_double_plain", nativecode.Code_each.Of("Each_float64_double_plain", "629e72dbdb4ee5dc7f7fe173f7d81b6c"), support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("words", "long", 8).ConstSlice("shift", "double", 8).Scalar("down", "uint", 4).Scalar("spread", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat64DoublePlainGo, EachFloat64DoublePlainPlain, "each.go", "fold.go", "prefix.go", "../../../internal/superacc/superacc.go", "format.go", "../../../internal/superacc/value.go", "block.go")
+	return kernelsPacked.Source("Each_float64_double_plain", nativecode.Code_each.Of("Each_float64_double_plain", "e0fa786d38eef51b722d91d253bb8949"), support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("words", "long", 8).ConstSlice("shift", "double", 8).Scalar("down", "uint", 4).Scalar("spread", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat64DoublePlainGo, EachFloat64DoublePlainPlain, "each.go", "fold.go", "prefix.go", "../../../internal/superacc/superacc.go", "format.go", "../../../internal/superacc/value.go", "block.go")
 }}
 
 var EachFloat32SingleProductKernel = support.Lazy{New: func() *backend.Source {
@@ -98,7 +98,7 @@ var EachFloat32SingleProductKernel = support.Lazy{New: func() *backend.Source {
 }}
 
 var EachFloat64DoubleProductKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Each_float64_double_product", nativecode.Code_each.Of("Each_float64_double_product", "5e2f7d5acf1828aafc6084fe6c6fef57"), support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("words", "long", 8).ConstSlice("shift", "double", 8).Scalar("down", "uint", 4).Scalar("spread", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat64DoubleProductGo, EachFloat64DoubleProductPlain, "each.go", "fold.go", "prefix.go", "../../../internal/superacc/superacc.go", "format.go", "../../../internal/superacc/value.go", "block.go")
+	return kernelsPacked.Source("Each_float64_double_product", nativecode.Code_each.Of("Each_float64_double_product", "a5109134d3c73a423b5a2e66a27143d4"), support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("words", "long", 8).ConstSlice("shift", "double", 8).Scalar("down", "uint", 4).Scalar("spread", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat64DoubleProductGo, EachFloat64DoubleProductPlain, "each.go", "fold.go", "prefix.go", "../../../internal/superacc/superacc.go", "format.go", "../../../internal/superacc/value.go", "block.go")
 }}
 
 var EachFloat32SingleBareKernel = support.Lazy{New: func() *backend.Source {
@@ -526,7 +526,7 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "each.go", Head: "\"math\"", Hash: "f99cebc449f4c280f91e4ea081ebb79f426ed97882e2cfca1c188cfd4d77d725"},
 	{File: "each.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "each.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
-	{File: "each.go", Head: "func Each[S float32 | float64, F format[S], P terms](it gpu.Item, f F, p P, c, x, y gpu.Matrix[S], words []int64,", Hash: "0887de25728c30b7f9cecab800589e14676ab0075dde8a4becab3e68a2b678b3"},
+	{File: "each.go", Head: "func Each[S float32 | float64, F format[S], P terms](it gpu.Item, f F, p P, c, x, y gpu.Matrix[S], words []int64,", Hash: "b29f9dda2e04a9d3ea0d99d19de5c1216eb2e91396d114e3ac91dfe4c0a5e934"},
 	{File: "each.go", Head: "func shareOf(it gpu.Item, outputs int) (from, end int) {", Hash: "b7a75022ef0c4b1cb11d59aa34362767260b7a10e94c13746cb4687aa184c144"},
 	{File: "each.go", Head: "func masked[S float32 | float64](x S, mask int64) S {", Hash: "74dde79928416a91553f88e8d9708df5ecd563c39d20e44bf685f6869b70c30a"},
 	{File: "each.go", Head: "func guessLine[S float32 | float64, F format[S], P terms](f F, p P, x, y gpu.Matrix[S], o, n int, down bool, shift S,", Hash: "af445d101d81b03a564ba2ea955b554467e094104d65a607a96ecc8ea6763e52"},
@@ -622,7 +622,7 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "guess.go", Head: "\"math\"", Hash: "f99cebc449f4c280f91e4ea081ebb79f426ed97882e2cfca1c188cfd4d77d725"},
 	{File: "guess.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "guess.go", Head: "type guess struct{ sum, rest, off float64 }", Hash: "6f5800407d8bcdc6c46bd6ae10f0ac209c120a3680621e69279c90598ba376b2"},
-	{File: "guess.go", Head: "const mostGuessed = 32", Hash: "e5e7d4ed0fdc739e8f7fceb03c8e20b077100381c55bf71f60bcea23c4ca23b8"},
+	{File: "guess.go", Head: "const (", Hash: "b8e997dfb4e551019dea12cfdddc223df8f31af4c2ca82b44aaf021b0b8ea95d"},
 	{File: "guess.go", Head: "const (", Hash: "877ae97f075ba541dda40757d349a1297032f11d95bc1aee8fcf0738425306db"},
 	{File: "guess.go", Head: "func twoSum(a, b float64) (sum, err float64) {", Hash: "9bedcd97d2efc709c42058d7dbae90a29e562ba2789f5c110cc775f53f61d254"},
 	{File: "guess.go", Head: "func plus[S float32 | float64, F format[S], P terms](f F, p P, g guess, x, y, shift S, mask int64, quick bool) guess {", Hash: "3aacf2609dfdc6ff0fc262260dc2c7a76c0b408a42b8311bc93b7b4d8d2b30b3"},
@@ -3556,8 +3556,8 @@ func EachFloat64DoublePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg)
 						/*line each.go:36*/ at_ := (g1 * outputs_) + o_
 						if c_.Cols_ > int64(0) {
 							at_ = i0
-							if n_ <= int64(32) {
-								quick_ := n_ > int64(32)
+							if n_ <= int64(64) {
+								quick_ := false
 								t5_ := gpu_guessLine_(f_, p_, x_, y_, o_, n_, down_, less_, mask_, quick_)
 								/*line each.go:41*/ z_, ok_ := gpu_sure_(f_, t5_, q_, quick_, n_)
 								/*line each.go:41*/ if ok_ {
@@ -3842,8 +3842,8 @@ func EachFloat64DoubleProductGo(grid backend.Grid, lo, hi int, args []backend.Ar
 						/*line each.go:36*/ at_ := (g1 * outputs_) + o_
 						if c_.Cols_ > int64(0) {
 							at_ = i0
-							if n_ <= int64(32) {
-								quick_ := n_ > int64(32)
+							if n_ <= int64(64) {
+								quick_ := false
 								t5_ := gpu_guessLine___(f_, p_, x_, y_, o_, n_, down_, less_, mask_, quick_)
 								/*line each.go:41*/ z_, ok_ := gpu_sure_(f_, t5_, q_, quick_, n_)
 								/*line each.go:41*/ if ok_ {
@@ -7653,25 +7653,25 @@ func gpu_elementsAt(p_ gpu_plain, b_ gpu_block, i_ int64, j_ int64) (float32, fl
 }
 
 func gpu_plus(f_ gpu_single, p_ gpu_plain, g_ gpu_guess, x_ float32, y_ float32, shift_ float32, mask_ int64, quick_ bool) gpu_guess {
-	/*line guess.go:33*/ u_, _ := gpu_factors(p_, x_, y_, shift_, mask_)
+	/*line guess.go:37*/ u_, _ := gpu_factors(p_, x_, y_, shift_, mask_)
 	t3_ := u_
-	/*line guess.go:38*/ if quick_ {
+	/*line guess.go:42*/ if quick_ {
 		t4_ := gpu_guess{sum_: g_.sum_ + t3_, rest_: float64(0), off_: g_.off_ + math.Abs(t3_)}
-		/*line guess.go:39*/ return t4_
+		/*line guess.go:43*/ return t4_
 	}
 	sum_, err_ := gpu_twoSum(g_.sum_, t3_)
-	/*line guess.go:43*/ t7_ := gpu_guess{sum_: sum_, rest_: float64(0), off_: g_.off_ + math.Abs(err_)}
-	/*line guess.go:43*/ return t7_
+	/*line guess.go:47*/ t7_ := gpu_guess{sum_: sum_, rest_: float64(0), off_: g_.off_ + math.Abs(err_)}
+	/*line guess.go:47*/ return t7_
 //line kernels_tandem.go:7666
 }
 
 func gpu_sure(f_ gpu_single, g_ gpu_guess, q_ gpu_quotient, quick_ bool, n_ int64) (float32, bool) {
-	/*line guess.go:85*/ if quick_ {
+	/*line guess.go:89*/ if quick_ {
 		g_.off_ = float64(g_.off_ * float64(float64(n_)*float64(8.881784197001252e-16)))
 	}
 	t_, t2_ := gpu_twoSum(g_.sum_, g_.rest_)
-	/*line guess.go:88*/ g_.sum_ = t_
-	/*line guess.go:88*/ g_.rest_ = t2_
+	/*line guess.go:92*/ g_.sum_ = t_
+	/*line guess.go:92*/ g_.rest_ = t2_
 	ok_ := ((q_.over_ != uint64(0)) && (q_.over_ < uint64(16777216))) && ((g_.sum_ == float64(0)) || (math.Abs(g_.sum_) >= float64(7.458340731200207e-155)))
 	if q_.over_ > uint64(1) {
 		g_ = gpu_over(f_, g_, float64(q_.over_))
@@ -7679,13 +7679,13 @@ func gpu_sure(f_ gpu_single, g_ gpu_guess, q_ gpu_quotient, quick_ bool, n_ int6
 	if q_.root_ && (g_.sum_ != float64(0)) {
 		g_ = gpu_root(g_)
 	}
-	/*line guess.go:97*/ g_.off_ = g_.off_ + math.Abs(g_.rest_)
-	/*line guess.go:99*/ if g_.off_ != float64(0) {
+	/*line guess.go:101*/ g_.off_ = g_.off_ + math.Abs(g_.rest_)
+	/*line guess.go:103*/ if g_.off_ != float64(0) {
 		g_.off_ = float64(g_.off_*float64(1.0009765625)) + float64(math.Abs(g_.rest_)*float64(8.881784197001252e-16))
-		/*line guess.go:102*/ g_.off_ = g_.off_ + float64(math.Abs(g_.sum_)*float64(8.881784197001252e-16))
+		/*line guess.go:106*/ g_.off_ = g_.off_ + float64(math.Abs(g_.sum_)*float64(8.881784197001252e-16))
 	}
-	/*line guess.go:105*/ a_ := float32((g_.sum_ + (g_.rest_ - g_.off_)))
-	/*line guess.go:105*/ b_ := float32((g_.sum_ + (g_.rest_ + g_.off_)))
+	/*line guess.go:109*/ a_ := float32((g_.sum_ + (g_.rest_ - g_.off_)))
+	/*line guess.go:109*/ b_ := float32((g_.sum_ + (g_.rest_ + g_.off_)))
 	return a_, (ok_ && (a_ == b_)) && ((a_ != float32(0)) || (g_.off_ == float64(0)))
 //line kernels_tandem.go:7691
 }
@@ -8084,16 +8084,16 @@ func gpu_elementsAt_(p_ gpu_product, b_ gpu_block, i_ int64, j_ int64) (float32,
 }
 
 func gpu_plus__(f_ gpu_single, p_ gpu_product, g_ gpu_guess, x_ float32, y_ float32, shift_ float32, mask_ int64, quick_ bool) gpu_guess {
-	/*line guess.go:33*/ u_, v_ := gpu_factors_(p_, x_, y_, shift_, mask_)
+	/*line guess.go:37*/ u_, v_ := gpu_factors_(p_, x_, y_, shift_, mask_)
 	t3_ := u_
-	/*line guess.go:36*/ t3_ = float64(u_ * v_)
-	/*line guess.go:38*/ if quick_ {
+	/*line guess.go:40*/ t3_ = float64(u_ * v_)
+	/*line guess.go:42*/ if quick_ {
 		t4_ := gpu_guess{sum_: g_.sum_ + t3_, rest_: float64(0), off_: g_.off_ + math.Abs(t3_)}
-		/*line guess.go:39*/ return t4_
+		/*line guess.go:43*/ return t4_
 	}
 	sum_, err_ := gpu_twoSum(g_.sum_, t3_)
-	/*line guess.go:43*/ t7_ := gpu_guess{sum_: sum_, rest_: float64(0), off_: g_.off_ + math.Abs(err_)}
-	/*line guess.go:43*/ return t7_
+	/*line guess.go:47*/ t7_ := gpu_guess{sum_: sum_, rest_: float64(0), off_: g_.off_ + math.Abs(err_)}
+	/*line guess.go:47*/ return t7_
 //line kernels_tandem.go:8098
 }
 
@@ -8469,12 +8469,12 @@ func gpu_guessLine_(f_ gpu_double, p_ gpu_plain, x_ gpu_Matrix_, y_ gpu_Matrix_,
 }
 
 func gpu_sure_(f_ gpu_double, g_ gpu_guess, q_ gpu_quotient, quick_ bool, n_ int64) (float64, bool) {
-	/*line guess.go:85*/ if quick_ {
+	/*line guess.go:89*/ if quick_ {
 		g_.off_ = float64(g_.off_ * float64(float64(n_)*float64(8.881784197001252e-16)))
 	}
 	t_, t2_ := gpu_twoSum(g_.sum_, g_.rest_)
-	/*line guess.go:88*/ g_.sum_ = t_
-	/*line guess.go:88*/ g_.rest_ = t2_
+	/*line guess.go:92*/ g_.sum_ = t_
+	/*line guess.go:92*/ g_.rest_ = t2_
 	ok_ := ((q_.over_ != uint64(0)) && (q_.over_ < uint64(16777216))) && ((g_.sum_ == float64(0)) || (math.Abs(g_.sum_) >= float64(7.458340731200207e-155)))
 	if q_.over_ > uint64(1) {
 		g_ = gpu_over_(f_, g_, float64(q_.over_))
@@ -8482,11 +8482,11 @@ func gpu_sure_(f_ gpu_double, g_ gpu_guess, q_ gpu_quotient, quick_ bool, n_ int
 	if q_.root_ && (g_.sum_ != float64(0)) {
 		g_ = gpu_root(g_)
 	}
-	/*line guess.go:99*/ if g_.off_ != float64(0) {
+	/*line guess.go:103*/ if g_.off_ != float64(0) {
 		g_.off_ = float64(g_.off_*float64(1.0009765625)) + float64(math.Abs(g_.rest_)*float64(8.881784197001252e-16))
 	}
-	/*line guess.go:105*/ a_ := g_.sum_ + (g_.rest_ - g_.off_)
-	/*line guess.go:105*/ b_ := g_.sum_ + (g_.rest_ + g_.off_)
+	/*line guess.go:109*/ a_ := g_.sum_ + (g_.rest_ - g_.off_)
+	/*line guess.go:109*/ b_ := g_.sum_ + (g_.rest_ + g_.off_)
 	return a_, (ok_ && (a_ == b_)) && ((a_ != float64(0)) || (g_.off_ == float64(0)))
 //line kernels_tandem.go:8492
 }
@@ -9321,27 +9321,27 @@ func gpu_factors(p_ gpu_plain, x_ float32, y_ float32, shift_ float32, mask_ int
 }
 
 func gpu_twoSum(a_ float64, b_ float64) (float64, float64) {
-	/*line guess.go:25*/ var sum_ float64
-	/*line guess.go:25*/ var err_ float64
+	/*line guess.go:29*/ var sum_ float64
+	/*line guess.go:29*/ var err_ float64
 	_ = err_
-	/*line guess.go:26*/ sum_ = a_ + b_
+	/*line guess.go:30*/ sum_ = a_ + b_
 	part_ := sum_ - a_
 	return sum_, (a_ - (sum_ - part_)) + (b_ - part_)
 //line kernels_tandem.go:9331
 }
 
 func gpu_over(f_ gpu_single, g_ gpu_guess, d_ float64) gpu_guess {
-	/*line guess.go:62*/ q_ := float64(g_.sum_ * (float64(1) / d_))
+	/*line guess.go:66*/ q_ := float64(g_.sum_ * (float64(1) / d_))
 	t_ := gpu_guess{sum_: q_, rest_: float64(0), off_: float64(((g_.off_ + math.Abs(g_.rest_)) + math.Abs(math.FMA(-q_, d_, g_.sum_))) * (float64(1) / d_))}
-	/*line guess.go:63*/ return t_
+	/*line guess.go:67*/ return t_
 //line kernels_tandem.go:9338
 }
 
 func gpu_root(g_ gpu_guess) gpu_guess {
-	/*line guess.go:77*/ q_ := math.Sqrt(g_.sum_)
+	/*line guess.go:81*/ q_ := math.Sqrt(g_.sum_)
 	lo_ := (math.FMA(-q_, q_, g_.sum_) + g_.rest_) / float64(float64(2)*q_)
 	t_ := gpu_guess{sum_: q_, rest_: lo_, off_: (g_.off_ / q_) + float64(math.Abs(lo_)*float64(8.881784197001252e-16))}
-	/*line guess.go:79*/ return t_
+	/*line guess.go:83*/ return t_
 //line kernels_tandem.go:9346
 }
 
@@ -9860,24 +9860,24 @@ func gpu_Top_(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 }
 
 func gpu_plus_____(f_ gpu_double, p_ gpu_plain, g_ gpu_guess, x_ float64, y_ float64, shift_ float64, mask_ int64, quick_ bool) gpu_guess {
-	/*line guess.go:33*/ u_, _ := gpu_factors__(p_, x_, y_, shift_, mask_)
+	/*line guess.go:37*/ u_, _ := gpu_factors__(p_, x_, y_, shift_, mask_)
 	t3_ := u_
-	/*line guess.go:38*/ if quick_ {
+	/*line guess.go:42*/ if quick_ {
 		t4_ := gpu_guess{sum_: g_.sum_ + t3_, rest_: float64(0), off_: g_.off_ + math.Abs(t3_)}
-		/*line guess.go:39*/ return t4_
+		/*line guess.go:43*/ return t4_
 	}
 	sum_, err_ := gpu_twoSum(g_.sum_, t3_)
-	/*line guess.go:45*/ g_.sum_ = sum_
+	/*line guess.go:49*/ g_.sum_ = sum_
 	t8_, t9_ := gpu_twoSum(g_.rest_, err_)
-	/*line guess.go:46*/ g_.rest_ = t8_
-	/*line guess.go:46*/ err_ = t9_
+	/*line guess.go:50*/ g_.rest_ = t8_
+	/*line guess.go:50*/ err_ = t9_
 	g_.off_ = g_.off_ + math.Abs(err_)
-	/*line guess.go:55*/ return g_
+	/*line guess.go:59*/ return g_
 //line kernels_tandem.go:9877
 }
 
 func gpu_over_(f_ gpu_double, g_ gpu_guess, d_ float64) gpu_guess {
-	/*line guess.go:65*/ q2_ := g_.sum_ / d_
+	/*line guess.go:69*/ q2_ := g_.sum_ / d_
 	rest_, err_ := gpu_twoSum(math.FMA(-q2_, d_, g_.sum_), g_.rest_)
 	lo_ := rest_ / d_
 	off_ := (g_.off_ + math.Abs(err_)) + math.Abs(math.FMA(-lo_, d_, rest_))
@@ -9885,7 +9885,7 @@ func gpu_over_(f_ gpu_double, g_ gpu_guess, d_ float64) gpu_guess {
 		off_ = off_ / d_
 	}
 	t4_ := gpu_guess{sum_: q2_, rest_: lo_, off_: off_}
-	/*line guess.go:72*/ return t4_
+	/*line guess.go:76*/ return t4_
 //line kernels_tandem.go:9890
 }
 
@@ -9909,27 +9909,27 @@ func gpu_addNumber_(f_ gpu_double, words_ []int64, x_ float64) {
 }
 
 func gpu_plus______(f_ gpu_double, p_ gpu_product, g_ gpu_guess, x_ float64, y_ float64, shift_ float64, mask_ int64, quick_ bool) gpu_guess {
-	/*line guess.go:33*/ u_, v_ := gpu_factors___(p_, x_, y_, shift_, mask_)
+	/*line guess.go:37*/ u_, v_ := gpu_factors___(p_, x_, y_, shift_, mask_)
 	t3_ := u_
-	/*line guess.go:36*/ t3_ = float64(u_ * v_)
-	/*line guess.go:38*/ if quick_ {
+	/*line guess.go:40*/ t3_ = float64(u_ * v_)
+	/*line guess.go:42*/ if quick_ {
 		t4_ := gpu_guess{sum_: g_.sum_ + t3_, rest_: float64(0), off_: g_.off_ + math.Abs(t3_)}
-		/*line guess.go:39*/ return t4_
+		/*line guess.go:43*/ return t4_
 	}
 	sum_, err_ := gpu_twoSum(g_.sum_, t3_)
-	/*line guess.go:45*/ g_.sum_ = sum_
+	/*line guess.go:49*/ g_.sum_ = sum_
 	t8_, t9_ := gpu_twoSum(g_.rest_, err_)
-	/*line guess.go:46*/ g_.rest_ = t8_
-	/*line guess.go:46*/ err_ = t9_
+	/*line guess.go:50*/ g_.rest_ = t8_
+	/*line guess.go:50*/ err_ = t9_
 	g_.off_ = g_.off_ + math.Abs(err_)
-	/*line guess.go:49*/ t10_, t11_ := gpu_twoSum(g_.rest_, math.FMA(u_, v_, -t3_))
-	/*line guess.go:49*/ g_.rest_ = t10_
-	/*line guess.go:49*/ err_ = t11_
+	/*line guess.go:53*/ t10_, t11_ := gpu_twoSum(g_.rest_, math.FMA(u_, v_, -t3_))
+	/*line guess.go:53*/ g_.rest_ = t10_
+	/*line guess.go:53*/ err_ = t11_
 	g_.off_ = g_.off_ + math.Abs(err_)
 	if ((math.Abs(t3_) < float64(7.458340731200207e-155)) && (u_ != float64(0))) && (v_ != float64(0)) {
 		g_.off_ = math.Float64frombits(uint64(9218868437227405312))
 	}
-	/*line guess.go:55*/ return g_
+	/*line guess.go:59*/ return g_
 //line kernels_tandem.go:9934
 }
 

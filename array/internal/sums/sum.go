@@ -333,7 +333,11 @@ func stripOf[T any]() int { return 64 / int(min(8, max(4, unsafe.Sizeof(*new(T))
 // lines are not short. PoCL ends the process where it is to compile Along.
 func shapeOf[T any](info backend.Info, x *linalg.Array[T], rows, cols int) shape {
 	xr, xc := x.Dims()
-	few := rows > 1 && xr == rows && xc <= mostGuessed
+	most := fewQuick // terms of a row for a work-item
+	if info.Host {
+		most = mostGuessed
+	}
+	few := rows > 1 && xr == rows && xc <= most
 	if cols > 1 || few || !info.Host && !info.GPU && xr > 0 {
 		return lineShape(info, x, rows, cols)
 	}
