@@ -1,10 +1,9 @@
 package array
 
 import (
-	"cmp"
-
 	"gonum.org/v1/gonum/blas"
 
+	"github.com/tandem-gpu/tandem/internal/inside"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -27,52 +26,44 @@ func MatMulMixed[C, A, B Single](c *Array[C], a *Array[A], b *Array[B]) error {
 // b.
 func GemmMixed[C, A, B Single](c *Array[C], alpha float32, tA blas.Transpose, a *Array[A], tB blas.Transpose,
 	b *Array[B], beta float32,
-) (err error) {
+) error {
 	const op = "GemmMixed"
 	if err := check(op, "c", c, nil); err != nil {
 		return err
 	}
-	x, err := widened(op, "a", a, c.Session(), true)
-	if err != nil {
-		return err
-	}
-	defer func() { err = cmp.Or(err, x.Free()) }()
-	y, err := widened(op, "b", b, c.Session(), true)
-	if err != nil {
-		return err
-	}
-	defer func() { err = cmp.Or(err, y.Free()) }()
-	if single, ok := any(c).(*Array[float32]); ok {
-		return single.Gemm(alpha, tA, x, tB, y, beta)
-	}
-	z, err := widened(op, "c", c, c.Session(), beta != 0)
-	if err != nil {
-		return err
-	}
-	defer func() { err = cmp.Or(err, z.Free()) }()
-	if err := z.Gemm(alpha, tA, x, tB, y, beta); err != nil {
-		return err
-	}
-	return convert(halfConversions.Of(*new(C), float32(0)), c, z)
+	s := c.Session()
+	return widened(op, "a", a, s, true, func(x *Array[float32]) error {
+		return widened(op, "b", b, s, true, func(y *Array[float32]) error {
+			return widened(op, "c", c, s, beta != 0, func(z *Array[float32]) error {
+				if err := z.Gemm(alpha, tA, x, tB, y, beta); err != nil {
+					return err
+				}
+				if _, single := any(c).(*Array[float32]); single {
+					return nil
+				}
+				return convert(halfConversions.Of(*new(C), float32(0)), c, z)
+			})
+		})
+	})
 }
 
-// widened is a as float32: a view of it, or an array of its shape to be freed, which has its
-// elements where they are read.
-func widened[T Single](op, name string, a *Array[T], s *linalg.Session, read bool) (*Array[float32], error) {
+// widened calls f with a as float32, or with a scratch array of its shape, which has its elements
+// where they are read.
+func widened[T Single](op, name string, a *Array[T], s *linalg.Session, read bool, f func(w *Array[float32]) error,
+) error {
 	if err := check(op, name, a, s); err != nil {
-		return nil, err
+		return err
+	}
+	if a, single := any(a).(*Array[float32]); single {
+		return f(a)
 	}
 	rows, cols := a.Dims()
-	if a, ok := any(a).(*Array[float32]); ok {
-		return a.Slice(0, rows, 0, cols), nil
-	}
-	w, err := linalg.NewArray[float32](s, rows, cols)
-	if err != nil || !read {
-		return w, err
-	}
-	if err := convert(halfConversions.Of(float32(0), *new(T)), w, a); err != nil {
-		w.Free()
-		return nil, err
-	}
-	return w, nil
+	return inside.WithScratch(s, rows, cols, func(w *Array[float32]) error {
+		if read {
+			if err := convert(halfConversions.Of(float32(0), *new(T)), w, a); err != nil {
+				return err
+			}
+		}
+		return f(w)
+	})
 }

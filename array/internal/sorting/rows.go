@@ -67,10 +67,7 @@ func withRows[P Pair](s *linalg.Session, rows, n, per int, tiles bool, f func(r 
 // digit, others three.
 func chunkOf(info *backend.Info, rows, n int) int {
 	const least, perCore = 2048, 4 // elements that are worth counting, and chunks of all rows
-	single := 1 << 13              // elements that one core has moved as soon as several
-	if !info.Host {
-		single = 1 << 14 // launches take longer
-	}
+	const single = 24 << 10        // elements that one core has moved as soon as several
 	if n <= single {
 		return single
 	}
@@ -199,11 +196,7 @@ func partsOf(info backend.Info, rows, n, k int) int {
 	if info.GPU || n <= networkLength || k == 0 {
 		return 0
 	}
-	parts := min(n/(8*k), max(1, perCore*info.ComputeUnits/max(1, rows)))
-	if rows*parts == 1 { // one core would do it all
-		return 0
-	}
-	return parts
+	return min(n/(8*k), max(1, perCore*info.ComputeUnits/max(1, rows)))
 }
 
 // Sort sorts every row by its bits from shift on, of which those beyond some are all the same.

@@ -106,6 +106,10 @@ func Along[S float32 | float64, F format[S], P terms](it gpu.Item, f F, p P, c, 
 				}
 			}
 			k++
+			it.Barrier()
+			if gpu.Uniform(it, sum[f.words()]&superacc.NaN) != 0 { // whatever else is added
+				k = end
+			}
 		}
 		if !dirty {
 			all := sumOfGroup(it, f, p, stage[:], e)

@@ -72,6 +72,9 @@ func Each[S float32 | float64, F format[S], P terms](it gpu.Item, f F, p P, c, x
 							z, w := lineElements(p, x, y, o, k, down)
 							addTerm(f, p, sum, z, w, less, mask)
 						}
+						if sum[f.words()]&superacc.NaN != 0 { // whatever else is added
+							break
+						}
 						continue
 					}
 					top = next

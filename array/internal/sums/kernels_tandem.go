@@ -44,19 +44,19 @@ var AlongKernels = support.Kernels{
 }
 
 var AlongFloat32SinglePlainKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Along_float32_single_plain", nativecode.Code_along.Of("Along_float32_single_plain", "19d9f61c73dbb12e77c6b7ade18c73be"), support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("r.outputs", "long", 8).Scalar("r.height", "long", 8).Scalar("r.cols", "long", 8).Scalar("r.turns", "long", 8).Scalar("r.spread", "uint", 4).Scalar("r.fours", "uint", 4).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), AlongFloat32SinglePlainGo, AlongFloat32SinglePlainPlain, "along.go", "../../../internal/superacc/superacc.go", "format.go", "block.go", "../../../internal/superacc/value.go")
+	return kernelsPacked.Source("Along_float32_single_plain", nativecode.Code_along.Of("Along_float32_single_plain", "64a456dc97a374b525749bb29a8361ca"), support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("r.outputs", "long", 8).Scalar("r.height", "long", 8).Scalar("r.cols", "long", 8).Scalar("r.turns", "long", 8).Scalar("r.spread", "uint", 4).Scalar("r.fours", "uint", 4).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), AlongFloat32SinglePlainGo, AlongFloat32SinglePlainPlain, "along.go", "../../../internal/superacc/superacc.go", "format.go", "block.go", "../../../internal/superacc/value.go")
 }}
 
 var AlongFloat64DoublePlainKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Along_float64_double_plain", nativecode.Code_along.Of("Along_float64_double_plain", "fe350994cf31066aaa191ad9c147bb5b"), support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("words", "long", 8).ConstSlice("shift", "double", 8).Scalar("r.outputs", "long", 8).Scalar("r.height", "long", 8).Scalar("r.cols", "long", 8).Scalar("r.turns", "long", 8).Scalar("r.spread", "uint", 4).Scalar("r.fours", "uint", 4).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), AlongFloat64DoublePlainGo, AlongFloat64DoublePlainPlain, "along.go", "../../../internal/superacc/superacc.go", "format.go", "block.go", "../../../internal/superacc/value.go")
+	return kernelsPacked.Source("Along_float64_double_plain", nativecode.Code_along.Of("Along_float64_double_plain", "63802e500d3917245ec8e0aaf45528c5"), support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("words", "long", 8).ConstSlice("shift", "double", 8).Scalar("r.outputs", "long", 8).Scalar("r.height", "long", 8).Scalar("r.cols", "long", 8).Scalar("r.turns", "long", 8).Scalar("r.spread", "uint", 4).Scalar("r.fours", "uint", 4).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), AlongFloat64DoublePlainGo, AlongFloat64DoublePlainPlain, "along.go", "../../../internal/superacc/superacc.go", "format.go", "block.go", "../../../internal/superacc/value.go")
 }}
 
 var AlongFloat32SingleProductKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Along_float32_single_product", nativecode.Code_along.Of("Along_float32_single_product", "260ced9344b85402b2cbbf3b5f8e4015"), support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("r.outputs", "long", 8).Scalar("r.height", "long", 8).Scalar("r.cols", "long", 8).Scalar("r.turns", "long", 8).Scalar("r.spread", "uint", 4).Scalar("r.fours", "uint", 4).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), AlongFloat32SingleProductGo, AlongFloat32SingleProductPlain, "along.go", "../../../internal/superacc/superacc.go", "format.go", "block.go", "../../../internal/superacc/value.go")
+	return kernelsPacked.Source("Along_float32_single_product", nativecode.Code_along.Of("Along_float32_single_product", "3f0e9d26b35ae3262fcd78696fa86161"), support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("r.outputs", "long", 8).Scalar("r.height", "long", 8).Scalar("r.cols", "long", 8).Scalar("r.turns", "long", 8).Scalar("r.spread", "uint", 4).Scalar("r.fours", "uint", 4).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), AlongFloat32SingleProductGo, AlongFloat32SingleProductPlain, "along.go", "../../../internal/superacc/superacc.go", "format.go", "block.go", "../../../internal/superacc/value.go")
 }}
 
 var AlongFloat64DoubleProductKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Along_float64_double_product", nativecode.Code_along.Of("Along_float64_double_product", "4bc43e0225af9f4304b05992751c7fcf"), support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("words", "long", 8).ConstSlice("shift", "double", 8).Scalar("r.outputs", "long", 8).Scalar("r.height", "long", 8).Scalar("r.cols", "long", 8).Scalar("r.turns", "long", 8).Scalar("r.spread", "uint", 4).Scalar("r.fours", "uint", 4).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), AlongFloat64DoubleProductGo, AlongFloat64DoubleProductPlain, "along.go", "../../../internal/superacc/superacc.go", "format.go", "block.go", "../../../internal/superacc/value.go")
+	return kernelsPacked.Source("Along_float64_double_product", nativecode.Code_along.Of("Along_float64_double_product", "35ef1a2ca916f780594e774dd7a69ca5"), support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("words", "long", 8).ConstSlice("shift", "double", 8).Scalar("r.outputs", "long", 8).Scalar("r.height", "long", 8).Scalar("r.cols", "long", 8).Scalar("r.turns", "long", 8).Scalar("r.spread", "uint", 4).Scalar("r.fours", "uint", 4).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), AlongFloat64DoubleProductGo, AlongFloat64DoubleProductPlain, "along.go", "../../../internal/superacc/superacc.go", "format.go", "block.go", "../../../internal/superacc/value.go")
 }}
 
 // LaunchEach runs [Each] over grid. Slices and matrices are in host memory or on the device of s;
@@ -86,23 +86,23 @@ var EachKernels = support.Kernels{
 }
 
 var EachFloat32SinglePlainKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Each_float32_single_plain", nativecode.Code_each.Of("Each_float32_single_plain", "8fae86102fad6a22a75758d1ef4e2739"), support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("down", "uint", 4).Scalar("spread", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat32SinglePlainGo, EachFloat32SinglePlainPlain, "each.go", "fold.go", "prefix.go", "../../../internal/superacc/superacc.go", "format.go", "../../../internal/superacc/value.go", "block.go")
+	return kernelsPacked.Source("Each_float32_single_plain", nativecode.Code_each.Of("Each_float32_single_plain", "92adbd1c3fd8e8364732c8995cc3b500"), support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("down", "uint", 4).Scalar("spread", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat32SinglePlainGo, EachFloat32SinglePlainPlain, "each.go", "fold.go", "prefix.go", "../../../internal/superacc/superacc.go", "format.go", "../../../internal/superacc/value.go", "block.go")
 }}
 
 var EachFloat64DoublePlainKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Each_float64_double_plain", nativecode.Code_each.Of("Each_float64_double_plain", "e0fa786d38eef51b722d91d253bb8949"), support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("words", "long", 8).ConstSlice("shift", "double", 8).Scalar("down", "uint", 4).Scalar("spread", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat64DoublePlainGo, EachFloat64DoublePlainPlain, "each.go", "fold.go", "prefix.go", "../../../internal/superacc/superacc.go", "format.go", "../../../internal/superacc/value.go", "block.go")
+	return kernelsPacked.Source("Each_float64_double_plain", nativecode.Code_each.Of("Each_float64_double_plain", "c5322c35e42b53e355f355577bd0414d"), support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("words", "long", 8).ConstSlice("shift", "double", 8).Scalar("down", "uint", 4).Scalar("spread", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat64DoublePlainGo, EachFloat64DoublePlainPlain, "each.go", "fold.go", "prefix.go", "../../../internal/superacc/superacc.go", "format.go", "../../../internal/superacc/value.go", "block.go")
 }}
 
 var EachFloat32SingleProductKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Each_float32_single_product", nativecode.Code_each.Of("Each_float32_single_product", "7948b4cbcbb2113a39183107b911e907"), support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("down", "uint", 4).Scalar("spread", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat32SingleProductGo, EachFloat32SingleProductPlain, "each.go", "fold.go", "prefix.go", "../../../internal/superacc/superacc.go", "format.go", "../../../internal/superacc/value.go", "block.go")
+	return kernelsPacked.Source("Each_float32_single_product", nativecode.Code_each.Of("Each_float32_single_product", "1065df80a649505be36e7402242901c0"), support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("down", "uint", 4).Scalar("spread", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat32SingleProductGo, EachFloat32SingleProductPlain, "each.go", "fold.go", "prefix.go", "../../../internal/superacc/superacc.go", "format.go", "../../../internal/superacc/value.go", "block.go")
 }}
 
 var EachFloat64DoubleProductKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Each_float64_double_product", nativecode.Code_each.Of("Each_float64_double_product", "a5109134d3c73a423b5a2e66a27143d4"), support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("words", "long", 8).ConstSlice("shift", "double", 8).Scalar("down", "uint", 4).Scalar("spread", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat64DoubleProductGo, EachFloat64DoubleProductPlain, "each.go", "fold.go", "prefix.go", "../../../internal/superacc/superacc.go", "format.go", "../../../internal/superacc/value.go", "block.go")
+	return kernelsPacked.Source("Each_float64_double_product", nativecode.Code_each.Of("Each_float64_double_product", "ec5e076b18a4ca64f9fff5f60843e788"), support.Params{}.Matrix("c", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("y", "double", 8).Slice("words", "long", 8).ConstSlice("shift", "double", 8).Scalar("down", "uint", 4).Scalar("spread", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat64DoubleProductGo, EachFloat64DoubleProductPlain, "each.go", "fold.go", "prefix.go", "../../../internal/superacc/superacc.go", "format.go", "../../../internal/superacc/value.go", "block.go")
 }}
 
 var EachFloat32SingleBareKernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("Each_float32_single_bare", nativecode.Code_each.Of("Each_float32_single_bare", "0910d0305ccd2c039d436104845ad264"), support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("down", "uint", 4).Scalar("spread", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat32SingleBareGo, EachFloat32SingleBarePlain, "each.go", "prefix.go", "../../../internal/superacc/superacc.go", "fold.go", "../../../internal/superacc/value.go", "block.go", "format.go")
+	return kernelsPacked.Source("Each_float32_single_bare", nativecode.Code_each.Of("Each_float32_single_bare", "0d2115459d28d34149565078a71cdbae"), support.Params{}.Matrix("c", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("y", "float", 4).Slice("words", "long", 8).ConstSlice("shift", "float", 4).Scalar("down", "uint", 4).Scalar("spread", "uint", 4).Scalar("turns", "long", 8).Scalar("q.over", "ulong", 8).Scalar("q.root", "uint", 4).Scalar("mask", "long", 8), EachFloat32SingleBareGo, EachFloat32SingleBarePlain, "each.go", "prefix.go", "../../../internal/superacc/superacc.go", "fold.go", "../../../internal/superacc/value.go", "block.go", "format.go")
 }}
 
 // LaunchFoldAlong runs [FoldAlong] over grid. Slices and matrices are in host memory or on the device of s;
@@ -477,7 +477,7 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "along.go", Head: "const maxLanes = 256", Hash: "99ce621bcd56226e6174ad8a5e55a0ffa80dea4da1cc1483a8b21946df7e6167"},
 	{File: "along.go", Head: "const maxWords = 137", Hash: "6b2c706650ac477c31444cb13b8d279a5a5f99b4c557fa1325fb01b15db5dd39"},
 	{File: "along.go", Head: "type rows struct {", Hash: "2bd25dbb8867689a1bd56c95f75fc2f051411cd19cfe5fc5b83441b4db8521c7"},
-	{File: "along.go", Head: "func Along[S float32 | float64, F format[S], P terms](it gpu.Item, f F, p P, c, x, y gpu.Matrix[S], words []int64,", Hash: "d04c5f71b4009e851eb0477073655d49eaa8af39e7c4418c91a584abade8e69b"},
+	{File: "along.go", Head: "func Along[S float32 | float64, F format[S], P terms](it gpu.Item, f F, p P, c, x, y gpu.Matrix[S], words []int64,", Hash: "f98a406c65aa2029e6ab89be071b9e6cbe29b23e6a3726620f4658892314ab19"},
 	{File: "along.go", Head: "func intoWords[S float32 | float64, F format[S], P terms](it gpu.Item, f F, p P, stage, sum []int64, e extracted,", Hash: "9acac1ffa6c8b55999c5ab83f542afd5580e6bf3df41d7a06b460a8b3f4a28e9"},
 	{File: "along.go", Head: "type block[S float32 | float64] struct {", Hash: "ecfea3319a64aecadac34e8f2081af5a4165ceeddd43cf251b1f89bc311251da"},
 	{File: "along.go", Head: "func elementsAt[S float32 | float64, P terms](p P, b block[S], i, j int) (x, y S) {", Hash: "2c366d2cd8f566fe1140f0e0164138e6f5f361bbf146cd9a0f3ba5dbc9242db3"},
@@ -526,7 +526,7 @@ var kernelsFresh = support.Fresh("kernels_tandem.go", kernelsText.ReadFile, []su
 	{File: "each.go", Head: "\"math\"", Hash: "f99cebc449f4c280f91e4ea081ebb79f426ed97882e2cfca1c188cfd4d77d725"},
 	{File: "each.go", Head: "\"github.com/tandem-gpu/tandem/gpu\"", Hash: "3d986688febc5cc2f92891d3058be55a02356b601375f2980d45fbdd1688fa6f"},
 	{File: "each.go", Head: "\"github.com/tandem-gpu/tandem/internal/superacc\"", Hash: "88a1c0231f681e3bcfafc507e490373d9725f0bceb9c602df4ad5ca6e56c1826"},
-	{File: "each.go", Head: "func Each[S float32 | float64, F format[S], P terms](it gpu.Item, f F, p P, c, x, y gpu.Matrix[S], words []int64,", Hash: "b29f9dda2e04a9d3ea0d99d19de5c1216eb2e91396d114e3ac91dfe4c0a5e934"},
+	{File: "each.go", Head: "func Each[S float32 | float64, F format[S], P terms](it gpu.Item, f F, p P, c, x, y gpu.Matrix[S], words []int64,", Hash: "0e2e48b0d3dd56c282e0d848ddf02ad79387757ca0896e5aa2004a5d9fe77c30"},
 	{File: "each.go", Head: "func shareOf(it gpu.Item, outputs int) (from, end int) {", Hash: "b7a75022ef0c4b1cb11d59aa34362767260b7a10e94c13746cb4687aa184c144"},
 	{File: "each.go", Head: "func masked[S float32 | float64](x S, mask int64) S {", Hash: "74dde79928416a91553f88e8d9708df5ecd563c39d20e44bf685f6869b70c30a"},
 	{File: "each.go", Head: "func guessLine[S float32 | float64, F format[S], P terms](f F, p P, x, y gpu.Matrix[S], o, n int, down bool, shift S,", Hash: "af445d101d81b03a564ba2ea955b554467e094104d65a607a96ecc8ea6763e52"},
@@ -954,7 +954,7 @@ func AlongFloat32SinglePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg
 	q2_all := make([]gpu_quotient, n)
 	t4_all, z_all, z2_all := make([]float32, n), make([]float32, n), make([]float32, n)
 	g_all := make([]gpu_guess, n)
-	e_all, e2_all, e3_all, t37_all, e4_all, e5_all, t60_all, e6_all, t79_all, all8_all := make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n)
+	e_all, e2_all, e3_all, t37_all, e4_all, e5_all, t60_all, e6_all, t80_all, all8_all := make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n)
 	w_all, w2_all, t28_all, t56_all := make([]gpu_window, n), make([]gpu_window, n), make([]gpu_window, n), make([]gpu_window, n)
 	g2_all := make([]gpu_extraction, n)
 	stage5_all, stage7_all := make([][]int64, n), make([][]int64, n)
@@ -1004,28 +1004,28 @@ func AlongFloat32SinglePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg
 						/*line along.go:52*/ b_all[w].i1_ = t2_
 						/*line along.go:52*/ b_all[w].j0_ = int64(0)
 						/*line along.go:52*/ b_all[w].j1_ = t3_
-						/*line along.go:275*/ f2_all[w] = f_
-						/*line along.go:275*/ p2_all[w] = p_
-						/*line along.go:275*/ b2_all[w] = b_all[w]
-						/*line along.go:275*/ q2_all[w] = q_
+						/*line along.go:279*/ f2_all[w] = f_
+						/*line along.go:279*/ p2_all[w] = p_
+						/*line along.go:279*/ b2_all[w] = b_all[w]
+						/*line along.go:279*/ q2_all[w] = q_
 						/*line along.go:53*/ t4_ := float32(0)
 						/*line along.go:53*/ t5_ := false
 						t4_all[w] = t4_
 						t5_all[w] = t5_
 					}
-					/*line along.go:277*/ n2_ := n0
+					/*line along.go:281*/ n2_ := n0
 					for w := range n {
 						l0 := w % n0
 						l2_ := l0
-						/*line along.go:278*/ g_all[w] = gpu_guess{}
-						/*line along.go:280*/ if b2_all[w].lanes_ < n2_ {
+						/*line along.go:282*/ g_all[w] = gpu_guess{}
+						/*line along.go:284*/ if b2_all[w].lanes_ < n2_ {
 							t6_ := gpu_guessLanes(f2_all[w], p2_all[w], b2_all[w], g_all[w], b2_all[w].i0_+support.Div(l2_, b2_all[w].lanes_), b2_all[w].j0_+support.Rem(l2_, b2_all[w].lanes_), support.Div(n2_, b2_all[w].lanes_), int64(0))
-							/*line along.go:281*/ g_all[w] = t6_
+							/*line along.go:285*/ g_all[w] = t6_
 						} else {
-							/*line along.go:282*/ if b2_all[w].fours_ {
+							/*line along.go:286*/ if b2_all[w].fours_ {
 								for i_ := b2_all[w].i0_; i_ < b2_all[w].i1_; i_ = i_ + int64(1) {
 									t7_ := gpu_guessLanes(f2_all[w], p2_all[w], b2_all[w], g_all[w], i_, b2_all[w].j0_+l2_, int64(0), n2_)
-									/*line along.go:284*/ g_all[w] = t7_
+									/*line along.go:288*/ g_all[w] = t7_
 								}
 							} else {
 								for i2_ := b2_all[w].i0_; i2_ < b2_all[w].i1_; i2_ = i2_ + int64(1) {
@@ -1041,52 +1041,52 @@ func AlongFloat32SinglePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg
 						l0 := w % n0
 						stage2_ := stage_[:int64(1024)]
 						l2_ := l0
-						/*line along.go:295*/ t10_ := l2_
-						/*line along.go:295*/ t11_ := n2_ + l2_
-						/*line along.go:295*/ t12_ := int64(math.Float64bits(g_all[w].sum_))
-						/*line along.go:295*/ t13_ := int64(math.Float64bits(g_all[w].off_))
-						/*line along.go:295*/ stage2_[t10_] = t12_
-						/*line along.go:295*/ stage2_[t11_] = t13_
+						/*line along.go:299*/ t10_ := l2_
+						/*line along.go:299*/ t11_ := n2_ + l2_
+						/*line along.go:299*/ t12_ := int64(math.Float64bits(g_all[w].sum_))
+						/*line along.go:299*/ t13_ := int64(math.Float64bits(g_all[w].off_))
+						/*line along.go:299*/ stage2_[t10_] = t12_
+						/*line along.go:299*/ stage2_[t11_] = t13_
 					}
 					for w := range n {
 						stage2_ := stage_[:int64(1024)]
-						/*line along.go:297*/ all_ := gpu_guess{}
+						/*line along.go:301*/ all_ := gpu_guess{}
 						for t14_, k_ := n2_, int64(0); k_ < t14_; k_ = k_ + int64(1) {
 							all_.sum_ = all_.sum_ + math.Float64frombits(uint64(stage2_[k_]))
 							all_.off_ = all_.off_ + math.Float64frombits(uint64(stage2_[n2_+k_]))
 						}
 						z_ := float32(0)
-						/*line along.go:302*/ ok_ := false
-//line along.go:302
+						/*line along.go:306*/ ok_ := false
+//line along.go:306
 						z_, ok_ = gpu_sure(f2_all[w], all_, q2_all[w], true, ((b2_all[w].i1_-b2_all[w].i0_)*(b2_all[w].j1_-b2_all[w].j0_))+n2_)
 						z_all[w] = z_
 						ok_all[w] = ok_
 					}
-					/*line along.go:303*/ var t17_ float32
+					/*line along.go:307*/ var t17_ float32
 					for w := range n {
 						l0 := w % n0
 						l1 := w / n0 % n1
 						l2 := w / (n0 * n1)
 						z_ := z_all[w]
-						/*line along.go:303*/ if x := z_; l0|l1|l2 == 0 {
+						/*line along.go:307*/ if x := z_; l0|l1|l2 == 0 {
 							t17_ = x
 						}
 					}
-					/*line along.go:303*/ var t18_ bool
+					/*line along.go:307*/ var t18_ bool
 					for w := range n {
 						l0 := w % n0
 						l1 := w / n0 % n1
 						l2 := w / (n0 * n1)
 						ok_ := ok_all[w]
-						/*line along.go:303*/ if x := ok_; l0|l1|l2 == 0 {
+						/*line along.go:307*/ if x := ok_; l0|l1|l2 == 0 {
 							t18_ = x
 						}
 					}
-					/*line along.go:303*/ t19_ := t17_
-					/*line along.go:303*/ t20_ := t18_
+					/*line along.go:307*/ t19_ := t17_
+					/*line along.go:307*/ t20_ := t18_
 					for w := range n {
-						/*line along.go:303*/ t4_ := t19_
-						/*line along.go:303*/ t5_ := t20_
+						/*line along.go:307*/ t4_ := t19_
+						/*line along.go:307*/ t5_ := t20_
 						t4_all[w] = t4_
 						t5_all[w] = t5_
 					}
@@ -1185,27 +1185,27 @@ func AlongFloat32SinglePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg
 								}
 							} else {
 								for w := range n {
-									/*line along.go:326*/ w2_all[w] = g2_all[w].w_
+									/*line along.go:330*/ w2_all[w] = g2_all[w].w_
 									/*line along.go:76*/ t28_all[w] = gpu_window{}
 								}
-								/*line along.go:327*/ n3_ := n0
+								/*line along.go:331*/ n3_ := n0
 								for w := range n {
 									l0 := w % n0
 									stage3_ := stage_[:int64(1024)]
 									l3_ := l0
-									/*line along.go:329*/ t29_ := l3_
-									/*line along.go:329*/ t30_ := n3_ + l3_
-									/*line along.go:329*/ t31_ := int64(w2_all[w].hi_)
-									/*line along.go:329*/ t32_ := int64(w2_all[w].lo_)
-									/*line along.go:329*/ stage3_[t29_] = t31_
-									/*line along.go:329*/ stage3_[t30_] = t32_
+									/*line along.go:333*/ t29_ := l3_
+									/*line along.go:333*/ t30_ := n3_ + l3_
+									/*line along.go:333*/ t31_ := int64(w2_all[w].hi_)
+									/*line along.go:333*/ t32_ := int64(w2_all[w].lo_)
+									/*line along.go:333*/ stage3_[t29_] = t31_
+									/*line along.go:333*/ stage3_[t30_] = t32_
 								}
 								for w := range n {
 									stage3_ := stage_[:int64(1024)]
-									/*line along.go:331*/ all2_ := gpu_nowhere()
+									/*line along.go:335*/ all2_ := gpu_nowhere()
 									for t33_, k3_ := n3_, int64(0); k3_ < t33_; k3_ = k3_ + int64(1) {
 										t34_ := gpu_window{hi_: uint32(stage3_[k3_]), lo_: uint32(stage3_[n3_+k3_])}
-										/*line along.go:333*/ all2_ = gpu_and(all2_, t34_)
+										/*line along.go:337*/ all2_ = gpu_and(all2_, t34_)
 									}
 									t28_all[w] = all2_
 								}
@@ -1240,11 +1240,11 @@ func AlongFloat32SinglePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg
 							for w := range n {
 								top_ := top_all[w]
 								dirty_ := dirty_all[w]
-								/*line along.go:145*/ f3_all[w] = f_
-								/*line along.go:145*/ p3_all[w] = p_
-								/*line along.go:145*/ e2_all[w] = e_all[w]
+								/*line along.go:149*/ f3_all[w] = f_
+								/*line along.go:149*/ p3_all[w] = p_
+								/*line along.go:149*/ e2_all[w] = e_all[w]
 								top2_ := top_
-								/*line along.go:146*/ dirty2_ := dirty_
+								/*line along.go:150*/ dirty2_ := dirty_
 								top2_all[w] = top2_
 								dirty2_all[w] = dirty2_
 							}
@@ -1253,62 +1253,62 @@ func AlongFloat32SinglePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg
 								dirty2_ := dirty2_all[w]
 								stage4_ := stage_[:int64(1024)]
 								sum2_ := sum_[:int64(137)]
-								/*line along.go:148*/ if !dirty2_ {
+								/*line along.go:152*/ if !dirty2_ {
 									for i3_ := l0; i3_ <= int64(24); i3_ = i3_ + n0 {
 										sum2_[i3_] = int64(0)
 									}
 								}
-								/*line along.go:339*/ f4_ := f3_all[w]
+								/*line along.go:343*/ f4_ := f3_all[w]
 								_ = f4_
-								/*line along.go:339*/ p4_ := p3_all[w]
+								/*line along.go:343*/ p4_ := p3_all[w]
 								_ = p4_
-								/*line along.go:339*/ stage5_all[w] = stage4_
-								/*line along.go:339*/ e3_all[w] = e2_all[w]
-								/*line along.go:153*/ t37_all[w] = gpu_extracted{}
+								/*line along.go:343*/ stage5_all[w] = stage4_
+								/*line along.go:343*/ e3_all[w] = e2_all[w]
+								/*line along.go:157*/ t37_all[w] = gpu_extracted{}
 							}
-							/*line along.go:341*/ n4_ := n0
+							/*line along.go:345*/ n4_ := n0
 							for w := range n {
 								l0 := w % n0
 								l4_ := l0
-								/*line along.go:343*/ t38_ := l4_
-								/*line along.go:343*/ t39_ := n4_ + l4_
-								/*line along.go:343*/ t40_ := e3_all[w].a_
-								/*line along.go:343*/ t41_ := e3_all[w].b_
-								/*line along.go:343*/ stage5_all[w][t38_] = t40_
-								/*line along.go:343*/ stage5_all[w][t39_] = t41_
+								/*line along.go:347*/ t38_ := l4_
+								/*line along.go:347*/ t39_ := n4_ + l4_
+								/*line along.go:347*/ t40_ := e3_all[w].a_
+								/*line along.go:347*/ t41_ := e3_all[w].b_
+								/*line along.go:347*/ stage5_all[w][t38_] = t40_
+								/*line along.go:347*/ stage5_all[w][t39_] = t41_
 							}
-							/*line along.go:349*/ if n4_ > int64(16) {
+							/*line along.go:353*/ if n4_ > int64(16) {
 								for w := range n {
 									l0 := w % n0
 									l4_ := l0
-//line along.go:350
+//line along.go:354
 									for k4_ := l4_ + int64(16); (k4_ < n4_) && (l4_ < int64(16)); k4_ = k4_ + int64(16) {
 										e3_all[w].a_ = e3_all[w].a_ + stage5_all[w][k4_]
 										e3_all[w].b_ = e3_all[w].b_ + stage5_all[w][n4_+k4_]
 									}
-									/*line along.go:358*/ if l4_ < int64(16) {
+									/*line along.go:362*/ if l4_ < int64(16) {
 										t46_ := l4_
-										/*line along.go:359*/ t47_ := n4_ + l4_
-										/*line along.go:359*/ t48_ := e3_all[w].a_
-										/*line along.go:359*/ t49_ := e3_all[w].b_
-										/*line along.go:359*/ stage5_all[w][t46_] = t48_
-										/*line along.go:359*/ stage5_all[w][t47_] = t49_
+										/*line along.go:363*/ t47_ := n4_ + l4_
+										/*line along.go:363*/ t48_ := e3_all[w].a_
+										/*line along.go:363*/ t49_ := e3_all[w].b_
+										/*line along.go:363*/ stage5_all[w][t46_] = t48_
+										/*line along.go:363*/ stage5_all[w][t47_] = t49_
 									}
 								}
 							}
 							for w := range n {
-								/*line along.go:366*/ all3_ := gpu_extracted{}
+								/*line along.go:370*/ all3_ := gpu_extracted{}
 								for t54_, k5_ := min(n4_, int64(16)), int64(0); k5_ < t54_; k5_ = k5_ + int64(1) {
 									all3_.a_ = all3_.a_ + stage5_all[w][k5_]
 									all3_.b_ = all3_.b_ + stage5_all[w][n4_+k5_]
 								}
-								/*line along.go:375*/ t37_all[w] = all3_
+								/*line along.go:379*/ t37_all[w] = all3_
 							}
 							for w := range n {
 								l0 := w % n0
 								top2_ := top2_all[w]
 								sum2_ := sum_[:int64(137)]
-								/*line along.go:153*/ all4_ := t37_all[w]
+								/*line along.go:157*/ all4_ := t37_all[w]
 								if l0 == int64(0) {
 									gpu_addTo(f3_all[w], p3_all[w], sum2_, all4_, top2_)
 								}
@@ -1353,74 +1353,74 @@ func AlongFloat32SinglePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg
 							/*line along.go:96*/ var g3_ gpu_extraction
 							/*line along.go:96*/ rest_ := int64(0)
 							/*line along.go:96*/ g3_, rest_ = gpu_extractFitting(f_, p_, b_all[w], l_, n_, most_)
-							/*line along.go:145*/ f5_all[w] = f_
-							/*line along.go:145*/ p5_all[w] = p_
-							/*line along.go:145*/ e4_all[w] = gpu_counted(g3_, gpu_used(most_))
+							/*line along.go:149*/ f5_all[w] = f_
+							/*line along.go:149*/ p5_all[w] = p_
+							/*line along.go:149*/ e4_all[w] = gpu_counted(g3_, gpu_used(most_))
 							top3_ := gpu_used(most_)
 							rest_all[w] = rest_
 							top3_all[w] = top3_
 						}
-						/*line along.go:146*/ dirty3_ := true
+						/*line along.go:150*/ dirty3_ := true
 						for w := range n {
 							l0 := w % n0
 							stage6_ := stage_[:int64(1024)]
 							sum3_ := sum_[:int64(137)]
-							/*line along.go:148*/ if !dirty3_ {
+							/*line along.go:152*/ if !dirty3_ {
 								for i4_ := l0; i4_ <= int64(24); i4_ = i4_ + n0 {
 									sum3_[i4_] = int64(0)
 								}
 							}
-							/*line along.go:339*/ f6_ := f5_all[w]
+							/*line along.go:343*/ f6_ := f5_all[w]
 							_ = f6_
-							/*line along.go:339*/ p6_ := p5_all[w]
+							/*line along.go:343*/ p6_ := p5_all[w]
 							_ = p6_
-							/*line along.go:339*/ stage7_all[w] = stage6_
-							/*line along.go:339*/ e5_all[w] = e4_all[w]
-							/*line along.go:153*/ t60_all[w] = gpu_extracted{}
+							/*line along.go:343*/ stage7_all[w] = stage6_
+							/*line along.go:343*/ e5_all[w] = e4_all[w]
+							/*line along.go:157*/ t60_all[w] = gpu_extracted{}
 						}
-						/*line along.go:341*/ n5_ := n0
+						/*line along.go:345*/ n5_ := n0
 						for w := range n {
 							l0 := w % n0
 							l5_ := l0
-							/*line along.go:343*/ t61_ := l5_
-							/*line along.go:343*/ t62_ := n5_ + l5_
-							/*line along.go:343*/ t63_ := e5_all[w].a_
-							/*line along.go:343*/ t64_ := e5_all[w].b_
-							/*line along.go:343*/ stage7_all[w][t61_] = t63_
-							/*line along.go:343*/ stage7_all[w][t62_] = t64_
+							/*line along.go:347*/ t61_ := l5_
+							/*line along.go:347*/ t62_ := n5_ + l5_
+							/*line along.go:347*/ t63_ := e5_all[w].a_
+							/*line along.go:347*/ t64_ := e5_all[w].b_
+							/*line along.go:347*/ stage7_all[w][t61_] = t63_
+							/*line along.go:347*/ stage7_all[w][t62_] = t64_
 						}
-						/*line along.go:349*/ if n5_ > int64(16) {
+						/*line along.go:353*/ if n5_ > int64(16) {
 							for w := range n {
 								l0 := w % n0
 								l5_ := l0
-//line along.go:350
+//line along.go:354
 								for k6_ := l5_ + int64(16); (k6_ < n5_) && (l5_ < int64(16)); k6_ = k6_ + int64(16) {
 									e5_all[w].a_ = e5_all[w].a_ + stage7_all[w][k6_]
 									e5_all[w].b_ = e5_all[w].b_ + stage7_all[w][n5_+k6_]
 								}
-								/*line along.go:358*/ if l5_ < int64(16) {
+								/*line along.go:362*/ if l5_ < int64(16) {
 									t69_ := l5_
-									/*line along.go:359*/ t70_ := n5_ + l5_
-									/*line along.go:359*/ t71_ := e5_all[w].a_
-									/*line along.go:359*/ t72_ := e5_all[w].b_
-									/*line along.go:359*/ stage7_all[w][t69_] = t71_
-									/*line along.go:359*/ stage7_all[w][t70_] = t72_
+									/*line along.go:363*/ t70_ := n5_ + l5_
+									/*line along.go:363*/ t71_ := e5_all[w].a_
+									/*line along.go:363*/ t72_ := e5_all[w].b_
+									/*line along.go:363*/ stage7_all[w][t69_] = t71_
+									/*line along.go:363*/ stage7_all[w][t70_] = t72_
 								}
 							}
 						}
 						for w := range n {
-							/*line along.go:366*/ all5_ := gpu_extracted{}
+							/*line along.go:370*/ all5_ := gpu_extracted{}
 							for t77_, k7_ := min(n5_, int64(16)), int64(0); k7_ < t77_; k7_ = k7_ + int64(1) {
 								all5_.a_ = all5_.a_ + stage7_all[w][k7_]
 								all5_.b_ = all5_.b_ + stage7_all[w][n5_+k7_]
 							}
-							/*line along.go:375*/ t60_all[w] = all5_
+							/*line along.go:379*/ t60_all[w] = all5_
 						}
 						for w := range n {
 							l0 := w % n0
 							top3_ := top3_all[w]
 							sum3_ := sum_[:int64(137)]
-							/*line along.go:153*/ all6_ := t60_all[w]
+							/*line along.go:157*/ all6_ := t60_all[w]
 							if l0 == int64(0) {
 								gpu_addTo(f5_all[w], p5_all[w], sum3_, all6_, top3_)
 							}
@@ -1445,88 +1445,105 @@ func AlongFloat32SinglePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg
 							k2_ = k2_ + int64(1)
 							k2_all[w] = k2_
 						}
+						/*line along.go:110*/ var t79_ int64
+						for w := range n {
+							l0 := w % n0
+							l1 := w / n0 % n1
+							l2 := w / (n0 * n1)
+							/*line along.go:110*/ if x := (sum_[24] & int64(1)); l0|l1|l2 == 0 {
+								t79_ = x
+							}
+						}
+						for w := range n {
+							k2_ := k2_all[w]
+							end_ := end_all[w]
+							/*line along.go:110*/ if t79_ != int64(0) {
+								k2_ = end_
+							}
+							k2_all[w] = k2_
+						}
 					}
 				}
-				/*line along.go:110*/ if !dirty_all[0] {
+				/*line along.go:114*/ if !dirty_all[0] {
 					for w := range n {
-						/*line along.go:339*/ f7_ := f_
+						/*line along.go:343*/ f7_ := f_
 						_ = f7_
-						/*line along.go:339*/ p7_ := p_
+						/*line along.go:343*/ p7_ := p_
 						_ = p7_
-						/*line along.go:339*/ e6_all[w] = e_all[w]
-						/*line along.go:111*/ t79_all[w] = gpu_extracted{}
+						/*line along.go:343*/ e6_all[w] = e_all[w]
+						/*line along.go:115*/ t80_all[w] = gpu_extracted{}
 					}
-					/*line along.go:341*/ n6_ := n0
+					/*line along.go:345*/ n6_ := n0
 					for w := range n {
 						l0 := w % n0
 						stage8_ := stage_[:int64(1024)]
 						l6_ := l0
-						/*line along.go:343*/ t80_ := l6_
-						/*line along.go:343*/ t81_ := n6_ + l6_
-						/*line along.go:343*/ t82_ := e6_all[w].a_
-						/*line along.go:343*/ t83_ := e6_all[w].b_
-						/*line along.go:343*/ stage8_[t80_] = t82_
-						/*line along.go:343*/ stage8_[t81_] = t83_
+						/*line along.go:347*/ t81_ := l6_
+						/*line along.go:347*/ t82_ := n6_ + l6_
+						/*line along.go:347*/ t83_ := e6_all[w].a_
+						/*line along.go:347*/ t84_ := e6_all[w].b_
+						/*line along.go:347*/ stage8_[t81_] = t83_
+						/*line along.go:347*/ stage8_[t82_] = t84_
 					}
-					/*line along.go:349*/ if n6_ > int64(16) {
+					/*line along.go:353*/ if n6_ > int64(16) {
 						for w := range n {
 							l0 := w % n0
 							stage8_ := stage_[:int64(1024)]
 							l6_ := l0
-//line along.go:350
+//line along.go:354
 							for k9_ := l6_ + int64(16); (k9_ < n6_) && (l6_ < int64(16)); k9_ = k9_ + int64(16) {
 								e6_all[w].a_ = e6_all[w].a_ + stage8_[k9_]
 								e6_all[w].b_ = e6_all[w].b_ + stage8_[n6_+k9_]
 							}
-							/*line along.go:358*/ if l6_ < int64(16) {
-								t88_ := l6_
-								/*line along.go:359*/ t89_ := n6_ + l6_
-								/*line along.go:359*/ t90_ := e6_all[w].a_
-								/*line along.go:359*/ t91_ := e6_all[w].b_
-								/*line along.go:359*/ stage8_[t88_] = t90_
-								/*line along.go:359*/ stage8_[t89_] = t91_
+							/*line along.go:362*/ if l6_ < int64(16) {
+								t89_ := l6_
+								/*line along.go:363*/ t90_ := n6_ + l6_
+								/*line along.go:363*/ t91_ := e6_all[w].a_
+								/*line along.go:363*/ t92_ := e6_all[w].b_
+								/*line along.go:363*/ stage8_[t89_] = t91_
+								/*line along.go:363*/ stage8_[t90_] = t92_
 							}
 						}
 					}
 					for w := range n {
 						stage8_ := stage_[:int64(1024)]
-						/*line along.go:366*/ all7_ := gpu_extracted{}
-						for t96_, k10_ := min(n6_, int64(16)), int64(0); k10_ < t96_; k10_ = k10_ + int64(1) {
+						/*line along.go:370*/ all7_ := gpu_extracted{}
+						for t97_, k10_ := min(n6_, int64(16)), int64(0); k10_ < t97_; k10_ = k10_ + int64(1) {
 							all7_.a_ = all7_.a_ + stage8_[k10_]
 							all7_.b_ = all7_.b_ + stage8_[n6_+k10_]
 						}
-						/*line along.go:375*/ t79_all[w] = all7_
+						/*line along.go:379*/ t80_all[w] = all7_
 					}
 					for w := range n {
-						/*line along.go:111*/ all8_all[w] = t79_all[w]
+						/*line along.go:115*/ all8_all[w] = t80_all[w]
 					}
-					/*line along.go:112*/ if int64(len(words_)) != int64(0) {
+					/*line along.go:116*/ if int64(len(words_)) != int64(0) {
 						for w := range n {
 							l0 := w % n0
 							top_ := top_all[w]
 							l_ := l0
-							/*line along.go:113*/ if l_ == int64(0) {
+							/*line along.go:117*/ if l_ == int64(0) {
 								gpu_leave(f_, p_, words_, ((g0*r_.outputs_)+o_)*int64(25), all8_all[w], top_)
 							}
 						}
 						break loop4_body
 					}
-					/*line along.go:118*/ var t97_ float32
+					/*line along.go:122*/ var t98_ float32
 					for w := range n {
 						l0 := w % n0
 						l1 := w / n0 % n1
 						l2 := w / (n0 * n1)
 						top_ := top_all[w]
-//line along.go:118
+//line along.go:122
 						if x := gpu_rounded(f_, gpu_valueOf(f_, p_, all8_all[w], top_), int64(0), q_); l0|l1|l2 == 0 {
-							t97_ = x
+							t98_ = x
 						}
 					}
-					/*line along.go:118*/ z3_ := t97_
+					/*line along.go:122*/ z3_ := t98_
 					for w := range n {
 						l0 := w % n0
 						l_ := l0
-						/*line along.go:119*/ if l_ == int64(0) {
+						/*line along.go:123*/ if l_ == int64(0) {
 							c_.Data_[(o_*c_.Stride_)+int64(0)] = z3_
 						}
 					}
@@ -1535,10 +1552,10 @@ func AlongFloat32SinglePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg
 				for w := range n {
 					l0 := w % n0
 					l_ := l0
-					/*line along.go:125*/ if l_ == int64(0) {
+					/*line along.go:129*/ if l_ == int64(0) {
 						if int64(len(words_)) == int64(0) {
-							t98_ := gpu_ofWords(f_, sum_[:int64(137)], q_)
-							/*line along.go:127*/ c_.Data_[(o_*c_.Stride_)+int64(0)] = t98_
+							t99_ := gpu_ofWords(f_, sum_[:int64(137)], q_)
+							/*line along.go:131*/ c_.Data_[(o_*c_.Stride_)+int64(0)] = t99_
 						} else {
 							gpu_Carry(sum_[:int64(137)], gpu_wordsOf(f_))
 						}
@@ -1549,7 +1566,7 @@ func AlongFloat32SinglePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg
 					for w := range n {
 						l0 := w % n0
 						l_ := l0
-						/*line along.go:135*/ for i5_ := l_; i5_ <= int64(24); i5_ = i5_ + n_ {
+						/*line along.go:139*/ for i5_ := l_; i5_ <= int64(24); i5_ = i5_ + n_ {
 							words_[at_+i5_] = sum_[i5_]
 						}
 					}
@@ -1557,7 +1574,7 @@ func AlongFloat32SinglePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg
 			}
 			/*line along.go:47*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:1561
+//line kernels_tandem.go:1578
 	}
 	return nil
 }
@@ -1606,7 +1623,7 @@ func AlongFloat64DoublePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg
 	b_all := make([]gpu_block_, n)
 	height_all, from_all, end_all, top_all, held_all, k2_all, next_all, top2_all, rest_all, top3_all := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
 	alone_all, dirty_all, done_all, wide_all, dirty2_all := make([]bool, n), make([]bool, n), make([]bool, n), make([]bool, n), make([]bool, n)
-	e_all, e2_all, e3_all, t37_all, e4_all, e5_all, t60_all, e6_all, t79_all, all8_all := make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n)
+	e_all, e2_all, e3_all, t37_all, e4_all, e5_all, t60_all, e6_all, t80_all, all8_all := make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n)
 	w_all, w2_all, t28_all, t56_all := make([]gpu_window, n), make([]gpu_window, n), make([]gpu_window, n), make([]gpu_window, n)
 	g2_all := make([]gpu_extraction, n)
 	f3_all, f5_all := make([]gpu_double, n), make([]gpu_double, n)
@@ -1722,27 +1739,27 @@ func AlongFloat64DoublePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg
 								}
 							} else {
 								for w := range n {
-									/*line along.go:326*/ w2_all[w] = g2_all[w].w_
+									/*line along.go:330*/ w2_all[w] = g2_all[w].w_
 									/*line along.go:76*/ t28_all[w] = gpu_window{}
 								}
-								/*line along.go:327*/ n3_ := n0
+								/*line along.go:331*/ n3_ := n0
 								for w := range n {
 									l0 := w % n0
 									stage3_ := stage_[:int64(1024)]
 									l3_ := l0
-									/*line along.go:329*/ t29_ := l3_
-									/*line along.go:329*/ t30_ := n3_ + l3_
-									/*line along.go:329*/ t31_ := int64(w2_all[w].hi_)
-									/*line along.go:329*/ t32_ := int64(w2_all[w].lo_)
-									/*line along.go:329*/ stage3_[t29_] = t31_
-									/*line along.go:329*/ stage3_[t30_] = t32_
+									/*line along.go:333*/ t29_ := l3_
+									/*line along.go:333*/ t30_ := n3_ + l3_
+									/*line along.go:333*/ t31_ := int64(w2_all[w].hi_)
+									/*line along.go:333*/ t32_ := int64(w2_all[w].lo_)
+									/*line along.go:333*/ stage3_[t29_] = t31_
+									/*line along.go:333*/ stage3_[t30_] = t32_
 								}
 								for w := range n {
 									stage3_ := stage_[:int64(1024)]
-									/*line along.go:331*/ all2_ := gpu_nowhere()
+									/*line along.go:335*/ all2_ := gpu_nowhere()
 									for t33_, k3_ := n3_, int64(0); k3_ < t33_; k3_ = k3_ + int64(1) {
 										t34_ := gpu_window{hi_: uint32(stage3_[k3_]), lo_: uint32(stage3_[n3_+k3_])}
-										/*line along.go:333*/ all2_ = gpu_and(all2_, t34_)
+										/*line along.go:337*/ all2_ = gpu_and(all2_, t34_)
 									}
 									t28_all[w] = all2_
 								}
@@ -1777,11 +1794,11 @@ func AlongFloat64DoublePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg
 							for w := range n {
 								top_ := top_all[w]
 								dirty_ := dirty_all[w]
-								/*line along.go:145*/ f3_all[w] = f_
-								/*line along.go:145*/ p3_all[w] = p_
-								/*line along.go:145*/ e2_all[w] = e_all[w]
+								/*line along.go:149*/ f3_all[w] = f_
+								/*line along.go:149*/ p3_all[w] = p_
+								/*line along.go:149*/ e2_all[w] = e_all[w]
 								top2_ := top_
-								/*line along.go:146*/ dirty2_ := dirty_
+								/*line along.go:150*/ dirty2_ := dirty_
 								top2_all[w] = top2_
 								dirty2_all[w] = dirty2_
 							}
@@ -1790,62 +1807,62 @@ func AlongFloat64DoublePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg
 								dirty2_ := dirty2_all[w]
 								stage4_ := stage_[:int64(1024)]
 								sum2_ := sum_[:int64(137)]
-								/*line along.go:148*/ if !dirty2_ {
+								/*line along.go:152*/ if !dirty2_ {
 									for i3_ := l0; i3_ <= int64(136); i3_ = i3_ + n0 {
 										sum2_[i3_] = int64(0)
 									}
 								}
-								/*line along.go:339*/ f4_ := f3_all[w]
+								/*line along.go:343*/ f4_ := f3_all[w]
 								_ = f4_
-								/*line along.go:339*/ p4_ := p3_all[w]
+								/*line along.go:343*/ p4_ := p3_all[w]
 								_ = p4_
-								/*line along.go:339*/ stage5_all[w] = stage4_
-								/*line along.go:339*/ e3_all[w] = e2_all[w]
-								/*line along.go:153*/ t37_all[w] = gpu_extracted{}
+								/*line along.go:343*/ stage5_all[w] = stage4_
+								/*line along.go:343*/ e3_all[w] = e2_all[w]
+								/*line along.go:157*/ t37_all[w] = gpu_extracted{}
 							}
-							/*line along.go:341*/ n4_ := n0
+							/*line along.go:345*/ n4_ := n0
 							for w := range n {
 								l0 := w % n0
 								l4_ := l0
-								/*line along.go:343*/ t38_ := l4_
-								/*line along.go:343*/ t39_ := n4_ + l4_
-								/*line along.go:343*/ t40_ := e3_all[w].a_
-								/*line along.go:343*/ t41_ := e3_all[w].b_
-								/*line along.go:343*/ stage5_all[w][t38_] = t40_
-								/*line along.go:343*/ stage5_all[w][t39_] = t41_
+								/*line along.go:347*/ t38_ := l4_
+								/*line along.go:347*/ t39_ := n4_ + l4_
+								/*line along.go:347*/ t40_ := e3_all[w].a_
+								/*line along.go:347*/ t41_ := e3_all[w].b_
+								/*line along.go:347*/ stage5_all[w][t38_] = t40_
+								/*line along.go:347*/ stage5_all[w][t39_] = t41_
 							}
-							/*line along.go:349*/ if n4_ > int64(16) {
+							/*line along.go:353*/ if n4_ > int64(16) {
 								for w := range n {
 									l0 := w % n0
 									l4_ := l0
-//line along.go:350
+//line along.go:354
 									for k4_ := l4_ + int64(16); (k4_ < n4_) && (l4_ < int64(16)); k4_ = k4_ + int64(16) {
 										e3_all[w].a_ = e3_all[w].a_ + stage5_all[w][k4_]
 										e3_all[w].b_ = e3_all[w].b_ + stage5_all[w][n4_+k4_]
 									}
-									/*line along.go:358*/ if l4_ < int64(16) {
+									/*line along.go:362*/ if l4_ < int64(16) {
 										t46_ := l4_
-										/*line along.go:359*/ t47_ := n4_ + l4_
-										/*line along.go:359*/ t48_ := e3_all[w].a_
-										/*line along.go:359*/ t49_ := e3_all[w].b_
-										/*line along.go:359*/ stage5_all[w][t46_] = t48_
-										/*line along.go:359*/ stage5_all[w][t47_] = t49_
+										/*line along.go:363*/ t47_ := n4_ + l4_
+										/*line along.go:363*/ t48_ := e3_all[w].a_
+										/*line along.go:363*/ t49_ := e3_all[w].b_
+										/*line along.go:363*/ stage5_all[w][t46_] = t48_
+										/*line along.go:363*/ stage5_all[w][t47_] = t49_
 									}
 								}
 							}
 							for w := range n {
-								/*line along.go:366*/ all3_ := gpu_extracted{}
+								/*line along.go:370*/ all3_ := gpu_extracted{}
 								for t54_, k5_ := min(n4_, int64(16)), int64(0); k5_ < t54_; k5_ = k5_ + int64(1) {
 									all3_.a_ = all3_.a_ + stage5_all[w][k5_]
 									all3_.b_ = all3_.b_ + stage5_all[w][n4_+k5_]
 								}
-								/*line along.go:375*/ t37_all[w] = all3_
+								/*line along.go:379*/ t37_all[w] = all3_
 							}
 							for w := range n {
 								l0 := w % n0
 								top2_ := top2_all[w]
 								sum2_ := sum_[:int64(137)]
-								/*line along.go:153*/ all4_ := t37_all[w]
+								/*line along.go:157*/ all4_ := t37_all[w]
 								if l0 == int64(0) {
 									gpu_addTo_(f3_all[w], p3_all[w], sum2_, all4_, top2_)
 								}
@@ -1890,74 +1907,74 @@ func AlongFloat64DoublePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg
 							/*line along.go:96*/ var g3_ gpu_extraction
 							/*line along.go:96*/ rest_ := int64(0)
 							/*line along.go:96*/ g3_, rest_ = gpu_extractFitting_(f_, p_, b_all[w], l_, n_, most_)
-							/*line along.go:145*/ f5_all[w] = f_
-							/*line along.go:145*/ p5_all[w] = p_
-							/*line along.go:145*/ e4_all[w] = gpu_counted(g3_, gpu_used(most_))
+							/*line along.go:149*/ f5_all[w] = f_
+							/*line along.go:149*/ p5_all[w] = p_
+							/*line along.go:149*/ e4_all[w] = gpu_counted(g3_, gpu_used(most_))
 							top3_ := gpu_used(most_)
 							rest_all[w] = rest_
 							top3_all[w] = top3_
 						}
-						/*line along.go:146*/ dirty3_ := true
+						/*line along.go:150*/ dirty3_ := true
 						for w := range n {
 							l0 := w % n0
 							stage6_ := stage_[:int64(1024)]
 							sum3_ := sum_[:int64(137)]
-							/*line along.go:148*/ if !dirty3_ {
+							/*line along.go:152*/ if !dirty3_ {
 								for i4_ := l0; i4_ <= int64(136); i4_ = i4_ + n0 {
 									sum3_[i4_] = int64(0)
 								}
 							}
-							/*line along.go:339*/ f6_ := f5_all[w]
+							/*line along.go:343*/ f6_ := f5_all[w]
 							_ = f6_
-							/*line along.go:339*/ p6_ := p5_all[w]
+							/*line along.go:343*/ p6_ := p5_all[w]
 							_ = p6_
-							/*line along.go:339*/ stage7_all[w] = stage6_
-							/*line along.go:339*/ e5_all[w] = e4_all[w]
-							/*line along.go:153*/ t60_all[w] = gpu_extracted{}
+							/*line along.go:343*/ stage7_all[w] = stage6_
+							/*line along.go:343*/ e5_all[w] = e4_all[w]
+							/*line along.go:157*/ t60_all[w] = gpu_extracted{}
 						}
-						/*line along.go:341*/ n5_ := n0
+						/*line along.go:345*/ n5_ := n0
 						for w := range n {
 							l0 := w % n0
 							l5_ := l0
-							/*line along.go:343*/ t61_ := l5_
-							/*line along.go:343*/ t62_ := n5_ + l5_
-							/*line along.go:343*/ t63_ := e5_all[w].a_
-							/*line along.go:343*/ t64_ := e5_all[w].b_
-							/*line along.go:343*/ stage7_all[w][t61_] = t63_
-							/*line along.go:343*/ stage7_all[w][t62_] = t64_
+							/*line along.go:347*/ t61_ := l5_
+							/*line along.go:347*/ t62_ := n5_ + l5_
+							/*line along.go:347*/ t63_ := e5_all[w].a_
+							/*line along.go:347*/ t64_ := e5_all[w].b_
+							/*line along.go:347*/ stage7_all[w][t61_] = t63_
+							/*line along.go:347*/ stage7_all[w][t62_] = t64_
 						}
-						/*line along.go:349*/ if n5_ > int64(16) {
+						/*line along.go:353*/ if n5_ > int64(16) {
 							for w := range n {
 								l0 := w % n0
 								l5_ := l0
-//line along.go:350
+//line along.go:354
 								for k6_ := l5_ + int64(16); (k6_ < n5_) && (l5_ < int64(16)); k6_ = k6_ + int64(16) {
 									e5_all[w].a_ = e5_all[w].a_ + stage7_all[w][k6_]
 									e5_all[w].b_ = e5_all[w].b_ + stage7_all[w][n5_+k6_]
 								}
-								/*line along.go:358*/ if l5_ < int64(16) {
+								/*line along.go:362*/ if l5_ < int64(16) {
 									t69_ := l5_
-									/*line along.go:359*/ t70_ := n5_ + l5_
-									/*line along.go:359*/ t71_ := e5_all[w].a_
-									/*line along.go:359*/ t72_ := e5_all[w].b_
-									/*line along.go:359*/ stage7_all[w][t69_] = t71_
-									/*line along.go:359*/ stage7_all[w][t70_] = t72_
+									/*line along.go:363*/ t70_ := n5_ + l5_
+									/*line along.go:363*/ t71_ := e5_all[w].a_
+									/*line along.go:363*/ t72_ := e5_all[w].b_
+									/*line along.go:363*/ stage7_all[w][t69_] = t71_
+									/*line along.go:363*/ stage7_all[w][t70_] = t72_
 								}
 							}
 						}
 						for w := range n {
-							/*line along.go:366*/ all5_ := gpu_extracted{}
+							/*line along.go:370*/ all5_ := gpu_extracted{}
 							for t77_, k7_ := min(n5_, int64(16)), int64(0); k7_ < t77_; k7_ = k7_ + int64(1) {
 								all5_.a_ = all5_.a_ + stage7_all[w][k7_]
 								all5_.b_ = all5_.b_ + stage7_all[w][n5_+k7_]
 							}
-							/*line along.go:375*/ t60_all[w] = all5_
+							/*line along.go:379*/ t60_all[w] = all5_
 						}
 						for w := range n {
 							l0 := w % n0
 							top3_ := top3_all[w]
 							sum3_ := sum_[:int64(137)]
-							/*line along.go:153*/ all6_ := t60_all[w]
+							/*line along.go:157*/ all6_ := t60_all[w]
 							if l0 == int64(0) {
 								gpu_addTo_(f5_all[w], p5_all[w], sum3_, all6_, top3_)
 							}
@@ -1982,88 +1999,105 @@ func AlongFloat64DoublePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg
 							k2_ = k2_ + int64(1)
 							k2_all[w] = k2_
 						}
+						/*line along.go:110*/ var t79_ int64
+						for w := range n {
+							l0 := w % n0
+							l1 := w / n0 % n1
+							l2 := w / (n0 * n1)
+							/*line along.go:110*/ if x := (sum_[136] & int64(1)); l0|l1|l2 == 0 {
+								t79_ = x
+							}
+						}
+						for w := range n {
+							k2_ := k2_all[w]
+							end_ := end_all[w]
+							/*line along.go:110*/ if t79_ != int64(0) {
+								k2_ = end_
+							}
+							k2_all[w] = k2_
+						}
 					}
 				}
-				/*line along.go:110*/ if !dirty_all[0] {
+				/*line along.go:114*/ if !dirty_all[0] {
 					for w := range n {
-						/*line along.go:339*/ f7_ := f_
+						/*line along.go:343*/ f7_ := f_
 						_ = f7_
-						/*line along.go:339*/ p7_ := p_
+						/*line along.go:343*/ p7_ := p_
 						_ = p7_
-						/*line along.go:339*/ e6_all[w] = e_all[w]
-						/*line along.go:111*/ t79_all[w] = gpu_extracted{}
+						/*line along.go:343*/ e6_all[w] = e_all[w]
+						/*line along.go:115*/ t80_all[w] = gpu_extracted{}
 					}
-					/*line along.go:341*/ n6_ := n0
+					/*line along.go:345*/ n6_ := n0
 					for w := range n {
 						l0 := w % n0
 						stage8_ := stage_[:int64(1024)]
 						l6_ := l0
-						/*line along.go:343*/ t80_ := l6_
-						/*line along.go:343*/ t81_ := n6_ + l6_
-						/*line along.go:343*/ t82_ := e6_all[w].a_
-						/*line along.go:343*/ t83_ := e6_all[w].b_
-						/*line along.go:343*/ stage8_[t80_] = t82_
-						/*line along.go:343*/ stage8_[t81_] = t83_
+						/*line along.go:347*/ t81_ := l6_
+						/*line along.go:347*/ t82_ := n6_ + l6_
+						/*line along.go:347*/ t83_ := e6_all[w].a_
+						/*line along.go:347*/ t84_ := e6_all[w].b_
+						/*line along.go:347*/ stage8_[t81_] = t83_
+						/*line along.go:347*/ stage8_[t82_] = t84_
 					}
-					/*line along.go:349*/ if n6_ > int64(16) {
+					/*line along.go:353*/ if n6_ > int64(16) {
 						for w := range n {
 							l0 := w % n0
 							stage8_ := stage_[:int64(1024)]
 							l6_ := l0
-//line along.go:350
+//line along.go:354
 							for k9_ := l6_ + int64(16); (k9_ < n6_) && (l6_ < int64(16)); k9_ = k9_ + int64(16) {
 								e6_all[w].a_ = e6_all[w].a_ + stage8_[k9_]
 								e6_all[w].b_ = e6_all[w].b_ + stage8_[n6_+k9_]
 							}
-							/*line along.go:358*/ if l6_ < int64(16) {
-								t88_ := l6_
-								/*line along.go:359*/ t89_ := n6_ + l6_
-								/*line along.go:359*/ t90_ := e6_all[w].a_
-								/*line along.go:359*/ t91_ := e6_all[w].b_
-								/*line along.go:359*/ stage8_[t88_] = t90_
-								/*line along.go:359*/ stage8_[t89_] = t91_
+							/*line along.go:362*/ if l6_ < int64(16) {
+								t89_ := l6_
+								/*line along.go:363*/ t90_ := n6_ + l6_
+								/*line along.go:363*/ t91_ := e6_all[w].a_
+								/*line along.go:363*/ t92_ := e6_all[w].b_
+								/*line along.go:363*/ stage8_[t89_] = t91_
+								/*line along.go:363*/ stage8_[t90_] = t92_
 							}
 						}
 					}
 					for w := range n {
 						stage8_ := stage_[:int64(1024)]
-						/*line along.go:366*/ all7_ := gpu_extracted{}
-						for t96_, k10_ := min(n6_, int64(16)), int64(0); k10_ < t96_; k10_ = k10_ + int64(1) {
+						/*line along.go:370*/ all7_ := gpu_extracted{}
+						for t97_, k10_ := min(n6_, int64(16)), int64(0); k10_ < t97_; k10_ = k10_ + int64(1) {
 							all7_.a_ = all7_.a_ + stage8_[k10_]
 							all7_.b_ = all7_.b_ + stage8_[n6_+k10_]
 						}
-						/*line along.go:375*/ t79_all[w] = all7_
+						/*line along.go:379*/ t80_all[w] = all7_
 					}
 					for w := range n {
-						/*line along.go:111*/ all8_all[w] = t79_all[w]
+						/*line along.go:115*/ all8_all[w] = t80_all[w]
 					}
-					/*line along.go:112*/ if int64(len(words_)) != int64(0) {
+					/*line along.go:116*/ if int64(len(words_)) != int64(0) {
 						for w := range n {
 							l0 := w % n0
 							top_ := top_all[w]
 							l_ := l0
-							/*line along.go:113*/ if l_ == int64(0) {
+							/*line along.go:117*/ if l_ == int64(0) {
 								gpu_leave_(f_, p_, words_, ((g0*r_.outputs_)+o_)*int64(137), all8_all[w], top_)
 							}
 						}
 						break loop4_body
 					}
-					/*line along.go:118*/ var t97_ float64
+					/*line along.go:122*/ var t98_ float64
 					for w := range n {
 						l0 := w % n0
 						l1 := w / n0 % n1
 						l2 := w / (n0 * n1)
 						top_ := top_all[w]
-//line along.go:118
+//line along.go:122
 						if x := gpu_rounded_(f_, gpu_valueOf_(f_, p_, all8_all[w], top_), int64(0), q_); l0|l1|l2 == 0 {
-							t97_ = x
+							t98_ = x
 						}
 					}
-					/*line along.go:118*/ z3_ := t97_
+					/*line along.go:122*/ z3_ := t98_
 					for w := range n {
 						l0 := w % n0
 						l_ := l0
-						/*line along.go:119*/ if l_ == int64(0) {
+						/*line along.go:123*/ if l_ == int64(0) {
 							c_.Data_[(o_*c_.Stride_)+int64(0)] = z3_
 						}
 					}
@@ -2072,10 +2106,10 @@ func AlongFloat64DoublePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg
 				for w := range n {
 					l0 := w % n0
 					l_ := l0
-					/*line along.go:125*/ if l_ == int64(0) {
+					/*line along.go:129*/ if l_ == int64(0) {
 						if int64(len(words_)) == int64(0) {
-							t98_ := gpu_ofWords_(f_, sum_[:int64(137)], q_)
-							/*line along.go:127*/ c_.Data_[(o_*c_.Stride_)+int64(0)] = t98_
+							t99_ := gpu_ofWords_(f_, sum_[:int64(137)], q_)
+							/*line along.go:131*/ c_.Data_[(o_*c_.Stride_)+int64(0)] = t99_
 						} else {
 							gpu_Carry(sum_[:int64(137)], gpu_wordsOf_(f_))
 						}
@@ -2086,7 +2120,7 @@ func AlongFloat64DoublePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg
 					for w := range n {
 						l0 := w % n0
 						l_ := l0
-						/*line along.go:135*/ for i5_ := l_; i5_ <= int64(136); i5_ = i5_ + n_ {
+						/*line along.go:139*/ for i5_ := l_; i5_ <= int64(136); i5_ = i5_ + n_ {
 							words_[at_+i5_] = sum_[i5_]
 						}
 					}
@@ -2094,7 +2128,7 @@ func AlongFloat64DoublePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg
 			}
 			/*line along.go:47*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:2098
+//line kernels_tandem.go:2132
 	}
 	return nil
 }
@@ -2148,7 +2182,7 @@ func AlongFloat32SingleProductGo(grid backend.Grid, lo, hi int, args []backend.A
 	q2_all := make([]gpu_quotient, n)
 	t4_all, z_all, z2_all := make([]float32, n), make([]float32, n), make([]float32, n)
 	g_all := make([]gpu_guess, n)
-	e_all, e2_all, e3_all, t37_all, e4_all, e5_all, t60_all, e6_all, t79_all, all8_all := make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n)
+	e_all, e2_all, e3_all, t37_all, e4_all, e5_all, t60_all, e6_all, t80_all, all8_all := make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n)
 	w_all, w2_all, t28_all, t56_all := make([]gpu_window, n), make([]gpu_window, n), make([]gpu_window, n), make([]gpu_window, n)
 	g2_all := make([]gpu_extraction, n)
 	stage5_all, stage7_all := make([][]int64, n), make([][]int64, n)
@@ -2198,28 +2232,28 @@ func AlongFloat32SingleProductGo(grid backend.Grid, lo, hi int, args []backend.A
 						/*line along.go:52*/ b_all[w].i1_ = t2_
 						/*line along.go:52*/ b_all[w].j0_ = int64(0)
 						/*line along.go:52*/ b_all[w].j1_ = t3_
-						/*line along.go:275*/ f2_all[w] = f_
-						/*line along.go:275*/ p2_all[w] = p_
-						/*line along.go:275*/ b2_all[w] = b_all[w]
-						/*line along.go:275*/ q2_all[w] = q_
+						/*line along.go:279*/ f2_all[w] = f_
+						/*line along.go:279*/ p2_all[w] = p_
+						/*line along.go:279*/ b2_all[w] = b_all[w]
+						/*line along.go:279*/ q2_all[w] = q_
 						/*line along.go:53*/ t4_ := float32(0)
 						/*line along.go:53*/ t5_ := false
 						t4_all[w] = t4_
 						t5_all[w] = t5_
 					}
-					/*line along.go:277*/ n2_ := n0
+					/*line along.go:281*/ n2_ := n0
 					for w := range n {
 						l0 := w % n0
 						l2_ := l0
-						/*line along.go:278*/ g_all[w] = gpu_guess{}
-						/*line along.go:280*/ if b2_all[w].lanes_ < n2_ {
+						/*line along.go:282*/ g_all[w] = gpu_guess{}
+						/*line along.go:284*/ if b2_all[w].lanes_ < n2_ {
 							t6_ := gpu_guessLanes_(f2_all[w], p2_all[w], b2_all[w], g_all[w], b2_all[w].i0_+support.Div(l2_, b2_all[w].lanes_), b2_all[w].j0_+support.Rem(l2_, b2_all[w].lanes_), support.Div(n2_, b2_all[w].lanes_), int64(0))
-							/*line along.go:281*/ g_all[w] = t6_
+							/*line along.go:285*/ g_all[w] = t6_
 						} else {
-							/*line along.go:282*/ if b2_all[w].fours_ {
+							/*line along.go:286*/ if b2_all[w].fours_ {
 								for i_ := b2_all[w].i0_; i_ < b2_all[w].i1_; i_ = i_ + int64(1) {
 									t7_ := gpu_guessLanes_(f2_all[w], p2_all[w], b2_all[w], g_all[w], i_, b2_all[w].j0_+l2_, int64(0), n2_)
-									/*line along.go:284*/ g_all[w] = t7_
+									/*line along.go:288*/ g_all[w] = t7_
 								}
 							} else {
 								for i2_ := b2_all[w].i0_; i2_ < b2_all[w].i1_; i2_ = i2_ + int64(1) {
@@ -2235,52 +2269,52 @@ func AlongFloat32SingleProductGo(grid backend.Grid, lo, hi int, args []backend.A
 						l0 := w % n0
 						stage2_ := stage_[:int64(1024)]
 						l2_ := l0
-						/*line along.go:295*/ t10_ := l2_
-						/*line along.go:295*/ t11_ := n2_ + l2_
-						/*line along.go:295*/ t12_ := int64(math.Float64bits(g_all[w].sum_))
-						/*line along.go:295*/ t13_ := int64(math.Float64bits(g_all[w].off_))
-						/*line along.go:295*/ stage2_[t10_] = t12_
-						/*line along.go:295*/ stage2_[t11_] = t13_
+						/*line along.go:299*/ t10_ := l2_
+						/*line along.go:299*/ t11_ := n2_ + l2_
+						/*line along.go:299*/ t12_ := int64(math.Float64bits(g_all[w].sum_))
+						/*line along.go:299*/ t13_ := int64(math.Float64bits(g_all[w].off_))
+						/*line along.go:299*/ stage2_[t10_] = t12_
+						/*line along.go:299*/ stage2_[t11_] = t13_
 					}
 					for w := range n {
 						stage2_ := stage_[:int64(1024)]
-						/*line along.go:297*/ all_ := gpu_guess{}
+						/*line along.go:301*/ all_ := gpu_guess{}
 						for t14_, k_ := n2_, int64(0); k_ < t14_; k_ = k_ + int64(1) {
 							all_.sum_ = all_.sum_ + math.Float64frombits(uint64(stage2_[k_]))
 							all_.off_ = all_.off_ + math.Float64frombits(uint64(stage2_[n2_+k_]))
 						}
 						z_ := float32(0)
-						/*line along.go:302*/ ok_ := false
-//line along.go:302
+						/*line along.go:306*/ ok_ := false
+//line along.go:306
 						z_, ok_ = gpu_sure(f2_all[w], all_, q2_all[w], true, ((b2_all[w].i1_-b2_all[w].i0_)*(b2_all[w].j1_-b2_all[w].j0_))+n2_)
 						z_all[w] = z_
 						ok_all[w] = ok_
 					}
-					/*line along.go:303*/ var t17_ float32
+					/*line along.go:307*/ var t17_ float32
 					for w := range n {
 						l0 := w % n0
 						l1 := w / n0 % n1
 						l2 := w / (n0 * n1)
 						z_ := z_all[w]
-						/*line along.go:303*/ if x := z_; l0|l1|l2 == 0 {
+						/*line along.go:307*/ if x := z_; l0|l1|l2 == 0 {
 							t17_ = x
 						}
 					}
-					/*line along.go:303*/ var t18_ bool
+					/*line along.go:307*/ var t18_ bool
 					for w := range n {
 						l0 := w % n0
 						l1 := w / n0 % n1
 						l2 := w / (n0 * n1)
 						ok_ := ok_all[w]
-						/*line along.go:303*/ if x := ok_; l0|l1|l2 == 0 {
+						/*line along.go:307*/ if x := ok_; l0|l1|l2 == 0 {
 							t18_ = x
 						}
 					}
-					/*line along.go:303*/ t19_ := t17_
-					/*line along.go:303*/ t20_ := t18_
+					/*line along.go:307*/ t19_ := t17_
+					/*line along.go:307*/ t20_ := t18_
 					for w := range n {
-						/*line along.go:303*/ t4_ := t19_
-						/*line along.go:303*/ t5_ := t20_
+						/*line along.go:307*/ t4_ := t19_
+						/*line along.go:307*/ t5_ := t20_
 						t4_all[w] = t4_
 						t5_all[w] = t5_
 					}
@@ -2379,27 +2413,27 @@ func AlongFloat32SingleProductGo(grid backend.Grid, lo, hi int, args []backend.A
 								}
 							} else {
 								for w := range n {
-									/*line along.go:326*/ w2_all[w] = g2_all[w].w_
+									/*line along.go:330*/ w2_all[w] = g2_all[w].w_
 									/*line along.go:76*/ t28_all[w] = gpu_window{}
 								}
-								/*line along.go:327*/ n3_ := n0
+								/*line along.go:331*/ n3_ := n0
 								for w := range n {
 									l0 := w % n0
 									stage3_ := stage_[:int64(1024)]
 									l3_ := l0
-									/*line along.go:329*/ t29_ := l3_
-									/*line along.go:329*/ t30_ := n3_ + l3_
-									/*line along.go:329*/ t31_ := int64(w2_all[w].hi_)
-									/*line along.go:329*/ t32_ := int64(w2_all[w].lo_)
-									/*line along.go:329*/ stage3_[t29_] = t31_
-									/*line along.go:329*/ stage3_[t30_] = t32_
+									/*line along.go:333*/ t29_ := l3_
+									/*line along.go:333*/ t30_ := n3_ + l3_
+									/*line along.go:333*/ t31_ := int64(w2_all[w].hi_)
+									/*line along.go:333*/ t32_ := int64(w2_all[w].lo_)
+									/*line along.go:333*/ stage3_[t29_] = t31_
+									/*line along.go:333*/ stage3_[t30_] = t32_
 								}
 								for w := range n {
 									stage3_ := stage_[:int64(1024)]
-									/*line along.go:331*/ all2_ := gpu_nowhere()
+									/*line along.go:335*/ all2_ := gpu_nowhere()
 									for t33_, k3_ := n3_, int64(0); k3_ < t33_; k3_ = k3_ + int64(1) {
 										t34_ := gpu_window{hi_: uint32(stage3_[k3_]), lo_: uint32(stage3_[n3_+k3_])}
-										/*line along.go:333*/ all2_ = gpu_and(all2_, t34_)
+										/*line along.go:337*/ all2_ = gpu_and(all2_, t34_)
 									}
 									t28_all[w] = all2_
 								}
@@ -2434,11 +2468,11 @@ func AlongFloat32SingleProductGo(grid backend.Grid, lo, hi int, args []backend.A
 							for w := range n {
 								top_ := top_all[w]
 								dirty_ := dirty_all[w]
-								/*line along.go:145*/ f3_all[w] = f_
-								/*line along.go:145*/ p3_all[w] = p_
-								/*line along.go:145*/ e2_all[w] = e_all[w]
+								/*line along.go:149*/ f3_all[w] = f_
+								/*line along.go:149*/ p3_all[w] = p_
+								/*line along.go:149*/ e2_all[w] = e_all[w]
 								top2_ := top_
-								/*line along.go:146*/ dirty2_ := dirty_
+								/*line along.go:150*/ dirty2_ := dirty_
 								top2_all[w] = top2_
 								dirty2_all[w] = dirty2_
 							}
@@ -2447,62 +2481,62 @@ func AlongFloat32SingleProductGo(grid backend.Grid, lo, hi int, args []backend.A
 								dirty2_ := dirty2_all[w]
 								stage4_ := stage_[:int64(1024)]
 								sum2_ := sum_[:int64(137)]
-								/*line along.go:148*/ if !dirty2_ {
+								/*line along.go:152*/ if !dirty2_ {
 									for i3_ := l0; i3_ <= int64(24); i3_ = i3_ + n0 {
 										sum2_[i3_] = int64(0)
 									}
 								}
-								/*line along.go:339*/ f4_ := f3_all[w]
+								/*line along.go:343*/ f4_ := f3_all[w]
 								_ = f4_
-								/*line along.go:339*/ p4_ := p3_all[w]
+								/*line along.go:343*/ p4_ := p3_all[w]
 								_ = p4_
-								/*line along.go:339*/ stage5_all[w] = stage4_
-								/*line along.go:339*/ e3_all[w] = e2_all[w]
-								/*line along.go:153*/ t37_all[w] = gpu_extracted{}
+								/*line along.go:343*/ stage5_all[w] = stage4_
+								/*line along.go:343*/ e3_all[w] = e2_all[w]
+								/*line along.go:157*/ t37_all[w] = gpu_extracted{}
 							}
-							/*line along.go:341*/ n4_ := n0
+							/*line along.go:345*/ n4_ := n0
 							for w := range n {
 								l0 := w % n0
 								l4_ := l0
-								/*line along.go:343*/ t38_ := l4_
-								/*line along.go:343*/ t39_ := n4_ + l4_
-								/*line along.go:343*/ t40_ := e3_all[w].a_
-								/*line along.go:343*/ t41_ := e3_all[w].b_
-								/*line along.go:343*/ stage5_all[w][t38_] = t40_
-								/*line along.go:343*/ stage5_all[w][t39_] = t41_
+								/*line along.go:347*/ t38_ := l4_
+								/*line along.go:347*/ t39_ := n4_ + l4_
+								/*line along.go:347*/ t40_ := e3_all[w].a_
+								/*line along.go:347*/ t41_ := e3_all[w].b_
+								/*line along.go:347*/ stage5_all[w][t38_] = t40_
+								/*line along.go:347*/ stage5_all[w][t39_] = t41_
 							}
-							/*line along.go:349*/ if n4_ > int64(16) {
+							/*line along.go:353*/ if n4_ > int64(16) {
 								for w := range n {
 									l0 := w % n0
 									l4_ := l0
-//line along.go:350
+//line along.go:354
 									for k4_ := l4_ + int64(16); (k4_ < n4_) && (l4_ < int64(16)); k4_ = k4_ + int64(16) {
 										e3_all[w].a_ = e3_all[w].a_ + stage5_all[w][k4_]
 										e3_all[w].b_ = e3_all[w].b_ + stage5_all[w][n4_+k4_]
 									}
-									/*line along.go:358*/ if l4_ < int64(16) {
+									/*line along.go:362*/ if l4_ < int64(16) {
 										t46_ := l4_
-										/*line along.go:359*/ t47_ := n4_ + l4_
-										/*line along.go:359*/ t48_ := e3_all[w].a_
-										/*line along.go:359*/ t49_ := e3_all[w].b_
-										/*line along.go:359*/ stage5_all[w][t46_] = t48_
-										/*line along.go:359*/ stage5_all[w][t47_] = t49_
+										/*line along.go:363*/ t47_ := n4_ + l4_
+										/*line along.go:363*/ t48_ := e3_all[w].a_
+										/*line along.go:363*/ t49_ := e3_all[w].b_
+										/*line along.go:363*/ stage5_all[w][t46_] = t48_
+										/*line along.go:363*/ stage5_all[w][t47_] = t49_
 									}
 								}
 							}
 							for w := range n {
-								/*line along.go:366*/ all3_ := gpu_extracted{}
+								/*line along.go:370*/ all3_ := gpu_extracted{}
 								for t54_, k5_ := min(n4_, int64(16)), int64(0); k5_ < t54_; k5_ = k5_ + int64(1) {
 									all3_.a_ = all3_.a_ + stage5_all[w][k5_]
 									all3_.b_ = all3_.b_ + stage5_all[w][n4_+k5_]
 								}
-								/*line along.go:375*/ t37_all[w] = all3_
+								/*line along.go:379*/ t37_all[w] = all3_
 							}
 							for w := range n {
 								l0 := w % n0
 								top2_ := top2_all[w]
 								sum2_ := sum_[:int64(137)]
-								/*line along.go:153*/ all4_ := t37_all[w]
+								/*line along.go:157*/ all4_ := t37_all[w]
 								if l0 == int64(0) {
 									gpu_addTo__(f3_all[w], p3_all[w], sum2_, all4_, top2_)
 								}
@@ -2547,74 +2581,74 @@ func AlongFloat32SingleProductGo(grid backend.Grid, lo, hi int, args []backend.A
 							/*line along.go:96*/ var g3_ gpu_extraction
 							/*line along.go:96*/ rest_ := int64(0)
 							/*line along.go:96*/ g3_, rest_ = gpu_extractFitting__(f_, p_, b_all[w], l_, n_, most_)
-							/*line along.go:145*/ f5_all[w] = f_
-							/*line along.go:145*/ p5_all[w] = p_
-							/*line along.go:145*/ e4_all[w] = gpu_counted(g3_, gpu_used(most_))
+							/*line along.go:149*/ f5_all[w] = f_
+							/*line along.go:149*/ p5_all[w] = p_
+							/*line along.go:149*/ e4_all[w] = gpu_counted(g3_, gpu_used(most_))
 							top3_ := gpu_used(most_)
 							rest_all[w] = rest_
 							top3_all[w] = top3_
 						}
-						/*line along.go:146*/ dirty3_ := true
+						/*line along.go:150*/ dirty3_ := true
 						for w := range n {
 							l0 := w % n0
 							stage6_ := stage_[:int64(1024)]
 							sum3_ := sum_[:int64(137)]
-							/*line along.go:148*/ if !dirty3_ {
+							/*line along.go:152*/ if !dirty3_ {
 								for i4_ := l0; i4_ <= int64(24); i4_ = i4_ + n0 {
 									sum3_[i4_] = int64(0)
 								}
 							}
-							/*line along.go:339*/ f6_ := f5_all[w]
+							/*line along.go:343*/ f6_ := f5_all[w]
 							_ = f6_
-							/*line along.go:339*/ p6_ := p5_all[w]
+							/*line along.go:343*/ p6_ := p5_all[w]
 							_ = p6_
-							/*line along.go:339*/ stage7_all[w] = stage6_
-							/*line along.go:339*/ e5_all[w] = e4_all[w]
-							/*line along.go:153*/ t60_all[w] = gpu_extracted{}
+							/*line along.go:343*/ stage7_all[w] = stage6_
+							/*line along.go:343*/ e5_all[w] = e4_all[w]
+							/*line along.go:157*/ t60_all[w] = gpu_extracted{}
 						}
-						/*line along.go:341*/ n5_ := n0
+						/*line along.go:345*/ n5_ := n0
 						for w := range n {
 							l0 := w % n0
 							l5_ := l0
-							/*line along.go:343*/ t61_ := l5_
-							/*line along.go:343*/ t62_ := n5_ + l5_
-							/*line along.go:343*/ t63_ := e5_all[w].a_
-							/*line along.go:343*/ t64_ := e5_all[w].b_
-							/*line along.go:343*/ stage7_all[w][t61_] = t63_
-							/*line along.go:343*/ stage7_all[w][t62_] = t64_
+							/*line along.go:347*/ t61_ := l5_
+							/*line along.go:347*/ t62_ := n5_ + l5_
+							/*line along.go:347*/ t63_ := e5_all[w].a_
+							/*line along.go:347*/ t64_ := e5_all[w].b_
+							/*line along.go:347*/ stage7_all[w][t61_] = t63_
+							/*line along.go:347*/ stage7_all[w][t62_] = t64_
 						}
-						/*line along.go:349*/ if n5_ > int64(16) {
+						/*line along.go:353*/ if n5_ > int64(16) {
 							for w := range n {
 								l0 := w % n0
 								l5_ := l0
-//line along.go:350
+//line along.go:354
 								for k6_ := l5_ + int64(16); (k6_ < n5_) && (l5_ < int64(16)); k6_ = k6_ + int64(16) {
 									e5_all[w].a_ = e5_all[w].a_ + stage7_all[w][k6_]
 									e5_all[w].b_ = e5_all[w].b_ + stage7_all[w][n5_+k6_]
 								}
-								/*line along.go:358*/ if l5_ < int64(16) {
+								/*line along.go:362*/ if l5_ < int64(16) {
 									t69_ := l5_
-									/*line along.go:359*/ t70_ := n5_ + l5_
-									/*line along.go:359*/ t71_ := e5_all[w].a_
-									/*line along.go:359*/ t72_ := e5_all[w].b_
-									/*line along.go:359*/ stage7_all[w][t69_] = t71_
-									/*line along.go:359*/ stage7_all[w][t70_] = t72_
+									/*line along.go:363*/ t70_ := n5_ + l5_
+									/*line along.go:363*/ t71_ := e5_all[w].a_
+									/*line along.go:363*/ t72_ := e5_all[w].b_
+									/*line along.go:363*/ stage7_all[w][t69_] = t71_
+									/*line along.go:363*/ stage7_all[w][t70_] = t72_
 								}
 							}
 						}
 						for w := range n {
-							/*line along.go:366*/ all5_ := gpu_extracted{}
+							/*line along.go:370*/ all5_ := gpu_extracted{}
 							for t77_, k7_ := min(n5_, int64(16)), int64(0); k7_ < t77_; k7_ = k7_ + int64(1) {
 								all5_.a_ = all5_.a_ + stage7_all[w][k7_]
 								all5_.b_ = all5_.b_ + stage7_all[w][n5_+k7_]
 							}
-							/*line along.go:375*/ t60_all[w] = all5_
+							/*line along.go:379*/ t60_all[w] = all5_
 						}
 						for w := range n {
 							l0 := w % n0
 							top3_ := top3_all[w]
 							sum3_ := sum_[:int64(137)]
-							/*line along.go:153*/ all6_ := t60_all[w]
+							/*line along.go:157*/ all6_ := t60_all[w]
 							if l0 == int64(0) {
 								gpu_addTo__(f5_all[w], p5_all[w], sum3_, all6_, top3_)
 							}
@@ -2639,88 +2673,105 @@ func AlongFloat32SingleProductGo(grid backend.Grid, lo, hi int, args []backend.A
 							k2_ = k2_ + int64(1)
 							k2_all[w] = k2_
 						}
+						/*line along.go:110*/ var t79_ int64
+						for w := range n {
+							l0 := w % n0
+							l1 := w / n0 % n1
+							l2 := w / (n0 * n1)
+							/*line along.go:110*/ if x := (sum_[24] & int64(1)); l0|l1|l2 == 0 {
+								t79_ = x
+							}
+						}
+						for w := range n {
+							k2_ := k2_all[w]
+							end_ := end_all[w]
+							/*line along.go:110*/ if t79_ != int64(0) {
+								k2_ = end_
+							}
+							k2_all[w] = k2_
+						}
 					}
 				}
-				/*line along.go:110*/ if !dirty_all[0] {
+				/*line along.go:114*/ if !dirty_all[0] {
 					for w := range n {
-						/*line along.go:339*/ f7_ := f_
+						/*line along.go:343*/ f7_ := f_
 						_ = f7_
-						/*line along.go:339*/ p7_ := p_
+						/*line along.go:343*/ p7_ := p_
 						_ = p7_
-						/*line along.go:339*/ e6_all[w] = e_all[w]
-						/*line along.go:111*/ t79_all[w] = gpu_extracted{}
+						/*line along.go:343*/ e6_all[w] = e_all[w]
+						/*line along.go:115*/ t80_all[w] = gpu_extracted{}
 					}
-					/*line along.go:341*/ n6_ := n0
+					/*line along.go:345*/ n6_ := n0
 					for w := range n {
 						l0 := w % n0
 						stage8_ := stage_[:int64(1024)]
 						l6_ := l0
-						/*line along.go:343*/ t80_ := l6_
-						/*line along.go:343*/ t81_ := n6_ + l6_
-						/*line along.go:343*/ t82_ := e6_all[w].a_
-						/*line along.go:343*/ t83_ := e6_all[w].b_
-						/*line along.go:343*/ stage8_[t80_] = t82_
-						/*line along.go:343*/ stage8_[t81_] = t83_
+						/*line along.go:347*/ t81_ := l6_
+						/*line along.go:347*/ t82_ := n6_ + l6_
+						/*line along.go:347*/ t83_ := e6_all[w].a_
+						/*line along.go:347*/ t84_ := e6_all[w].b_
+						/*line along.go:347*/ stage8_[t81_] = t83_
+						/*line along.go:347*/ stage8_[t82_] = t84_
 					}
-					/*line along.go:349*/ if n6_ > int64(16) {
+					/*line along.go:353*/ if n6_ > int64(16) {
 						for w := range n {
 							l0 := w % n0
 							stage8_ := stage_[:int64(1024)]
 							l6_ := l0
-//line along.go:350
+//line along.go:354
 							for k9_ := l6_ + int64(16); (k9_ < n6_) && (l6_ < int64(16)); k9_ = k9_ + int64(16) {
 								e6_all[w].a_ = e6_all[w].a_ + stage8_[k9_]
 								e6_all[w].b_ = e6_all[w].b_ + stage8_[n6_+k9_]
 							}
-							/*line along.go:358*/ if l6_ < int64(16) {
-								t88_ := l6_
-								/*line along.go:359*/ t89_ := n6_ + l6_
-								/*line along.go:359*/ t90_ := e6_all[w].a_
-								/*line along.go:359*/ t91_ := e6_all[w].b_
-								/*line along.go:359*/ stage8_[t88_] = t90_
-								/*line along.go:359*/ stage8_[t89_] = t91_
+							/*line along.go:362*/ if l6_ < int64(16) {
+								t89_ := l6_
+								/*line along.go:363*/ t90_ := n6_ + l6_
+								/*line along.go:363*/ t91_ := e6_all[w].a_
+								/*line along.go:363*/ t92_ := e6_all[w].b_
+								/*line along.go:363*/ stage8_[t89_] = t91_
+								/*line along.go:363*/ stage8_[t90_] = t92_
 							}
 						}
 					}
 					for w := range n {
 						stage8_ := stage_[:int64(1024)]
-						/*line along.go:366*/ all7_ := gpu_extracted{}
-						for t96_, k10_ := min(n6_, int64(16)), int64(0); k10_ < t96_; k10_ = k10_ + int64(1) {
+						/*line along.go:370*/ all7_ := gpu_extracted{}
+						for t97_, k10_ := min(n6_, int64(16)), int64(0); k10_ < t97_; k10_ = k10_ + int64(1) {
 							all7_.a_ = all7_.a_ + stage8_[k10_]
 							all7_.b_ = all7_.b_ + stage8_[n6_+k10_]
 						}
-						/*line along.go:375*/ t79_all[w] = all7_
+						/*line along.go:379*/ t80_all[w] = all7_
 					}
 					for w := range n {
-						/*line along.go:111*/ all8_all[w] = t79_all[w]
+						/*line along.go:115*/ all8_all[w] = t80_all[w]
 					}
-					/*line along.go:112*/ if int64(len(words_)) != int64(0) {
+					/*line along.go:116*/ if int64(len(words_)) != int64(0) {
 						for w := range n {
 							l0 := w % n0
 							top_ := top_all[w]
 							l_ := l0
-							/*line along.go:113*/ if l_ == int64(0) {
+							/*line along.go:117*/ if l_ == int64(0) {
 								gpu_leave__(f_, p_, words_, ((g0*r_.outputs_)+o_)*int64(25), all8_all[w], top_)
 							}
 						}
 						break loop4_body
 					}
-					/*line along.go:118*/ var t97_ float32
+					/*line along.go:122*/ var t98_ float32
 					for w := range n {
 						l0 := w % n0
 						l1 := w / n0 % n1
 						l2 := w / (n0 * n1)
 						top_ := top_all[w]
-//line along.go:118
+//line along.go:122
 						if x := gpu_rounded(f_, gpu_valueOf__(f_, p_, all8_all[w], top_), int64(0), q_); l0|l1|l2 == 0 {
-							t97_ = x
+							t98_ = x
 						}
 					}
-					/*line along.go:118*/ z3_ := t97_
+					/*line along.go:122*/ z3_ := t98_
 					for w := range n {
 						l0 := w % n0
 						l_ := l0
-						/*line along.go:119*/ if l_ == int64(0) {
+						/*line along.go:123*/ if l_ == int64(0) {
 							c_.Data_[(o_*c_.Stride_)+int64(0)] = z3_
 						}
 					}
@@ -2729,10 +2780,10 @@ func AlongFloat32SingleProductGo(grid backend.Grid, lo, hi int, args []backend.A
 				for w := range n {
 					l0 := w % n0
 					l_ := l0
-					/*line along.go:125*/ if l_ == int64(0) {
+					/*line along.go:129*/ if l_ == int64(0) {
 						if int64(len(words_)) == int64(0) {
-							t98_ := gpu_ofWords(f_, sum_[:int64(137)], q_)
-							/*line along.go:127*/ c_.Data_[(o_*c_.Stride_)+int64(0)] = t98_
+							t99_ := gpu_ofWords(f_, sum_[:int64(137)], q_)
+							/*line along.go:131*/ c_.Data_[(o_*c_.Stride_)+int64(0)] = t99_
 						} else {
 							gpu_Carry(sum_[:int64(137)], gpu_wordsOf(f_))
 						}
@@ -2743,7 +2794,7 @@ func AlongFloat32SingleProductGo(grid backend.Grid, lo, hi int, args []backend.A
 					for w := range n {
 						l0 := w % n0
 						l_ := l0
-						/*line along.go:135*/ for i5_ := l_; i5_ <= int64(24); i5_ = i5_ + n_ {
+						/*line along.go:139*/ for i5_ := l_; i5_ <= int64(24); i5_ = i5_ + n_ {
 							words_[at_+i5_] = sum_[i5_]
 						}
 					}
@@ -2751,7 +2802,7 @@ func AlongFloat32SingleProductGo(grid backend.Grid, lo, hi int, args []backend.A
 			}
 			/*line along.go:47*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:2755
+//line kernels_tandem.go:2806
 	}
 	return nil
 }
@@ -2800,7 +2851,7 @@ func AlongFloat64DoubleProductGo(grid backend.Grid, lo, hi int, args []backend.A
 	b_all := make([]gpu_block_, n)
 	height_all, from_all, end_all, top_all, held_all, k2_all, next_all, top2_all, rest_all, top3_all := make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n)
 	alone_all, dirty_all, done_all, wide_all, dirty2_all := make([]bool, n), make([]bool, n), make([]bool, n), make([]bool, n), make([]bool, n)
-	e_all, e2_all, e3_all, t37_all, e4_all, e5_all, t60_all, e6_all, t79_all, all8_all := make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n)
+	e_all, e2_all, e3_all, t37_all, e4_all, e5_all, t60_all, e6_all, t80_all, all8_all := make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n), make([]gpu_extracted, n)
 	w_all, w2_all, t28_all, t56_all := make([]gpu_window, n), make([]gpu_window, n), make([]gpu_window, n), make([]gpu_window, n)
 	g2_all := make([]gpu_extraction, n)
 	f3_all, f5_all := make([]gpu_double, n), make([]gpu_double, n)
@@ -2916,27 +2967,27 @@ func AlongFloat64DoubleProductGo(grid backend.Grid, lo, hi int, args []backend.A
 								}
 							} else {
 								for w := range n {
-									/*line along.go:326*/ w2_all[w] = g2_all[w].w_
+									/*line along.go:330*/ w2_all[w] = g2_all[w].w_
 									/*line along.go:76*/ t28_all[w] = gpu_window{}
 								}
-								/*line along.go:327*/ n3_ := n0
+								/*line along.go:331*/ n3_ := n0
 								for w := range n {
 									l0 := w % n0
 									stage3_ := stage_[:int64(1024)]
 									l3_ := l0
-									/*line along.go:329*/ t29_ := l3_
-									/*line along.go:329*/ t30_ := n3_ + l3_
-									/*line along.go:329*/ t31_ := int64(w2_all[w].hi_)
-									/*line along.go:329*/ t32_ := int64(w2_all[w].lo_)
-									/*line along.go:329*/ stage3_[t29_] = t31_
-									/*line along.go:329*/ stage3_[t30_] = t32_
+									/*line along.go:333*/ t29_ := l3_
+									/*line along.go:333*/ t30_ := n3_ + l3_
+									/*line along.go:333*/ t31_ := int64(w2_all[w].hi_)
+									/*line along.go:333*/ t32_ := int64(w2_all[w].lo_)
+									/*line along.go:333*/ stage3_[t29_] = t31_
+									/*line along.go:333*/ stage3_[t30_] = t32_
 								}
 								for w := range n {
 									stage3_ := stage_[:int64(1024)]
-									/*line along.go:331*/ all2_ := gpu_nowhere()
+									/*line along.go:335*/ all2_ := gpu_nowhere()
 									for t33_, k3_ := n3_, int64(0); k3_ < t33_; k3_ = k3_ + int64(1) {
 										t34_ := gpu_window{hi_: uint32(stage3_[k3_]), lo_: uint32(stage3_[n3_+k3_])}
-										/*line along.go:333*/ all2_ = gpu_and(all2_, t34_)
+										/*line along.go:337*/ all2_ = gpu_and(all2_, t34_)
 									}
 									t28_all[w] = all2_
 								}
@@ -2972,11 +3023,11 @@ func AlongFloat64DoubleProductGo(grid backend.Grid, lo, hi int, args []backend.A
 							for w := range n {
 								top_ := top_all[w]
 								dirty_ := dirty_all[w]
-								/*line along.go:145*/ f3_all[w] = f_
-								/*line along.go:145*/ p3_all[w] = p_
-								/*line along.go:145*/ e2_all[w] = e_all[w]
+								/*line along.go:149*/ f3_all[w] = f_
+								/*line along.go:149*/ p3_all[w] = p_
+								/*line along.go:149*/ e2_all[w] = e_all[w]
 								top2_ := top_
-								/*line along.go:146*/ dirty2_ := dirty_
+								/*line along.go:150*/ dirty2_ := dirty_
 								top2_all[w] = top2_
 								dirty2_all[w] = dirty2_
 							}
@@ -2985,61 +3036,61 @@ func AlongFloat64DoubleProductGo(grid backend.Grid, lo, hi int, args []backend.A
 								dirty2_ := dirty2_all[w]
 								stage4_ := stage_[:int64(1024)]
 								sum2_ := sum_[:int64(137)]
-								/*line along.go:148*/ if !dirty2_ {
+								/*line along.go:152*/ if !dirty2_ {
 									for i3_ := l0; i3_ <= int64(136); i3_ = i3_ + n0 {
 										sum2_[i3_] = int64(0)
 									}
 								}
-								/*line along.go:339*/ f4_ := f3_all[w]
+								/*line along.go:343*/ f4_ := f3_all[w]
 								_ = f4_
-								/*line along.go:339*/ p4_ := p3_all[w]
+								/*line along.go:343*/ p4_ := p3_all[w]
 								_ = p4_
-								/*line along.go:339*/ stage5_all[w] = stage4_
-								/*line along.go:339*/ e3_all[w] = e2_all[w]
-								/*line along.go:153*/ t37_all[w] = gpu_extracted{}
+								/*line along.go:343*/ stage5_all[w] = stage4_
+								/*line along.go:343*/ e3_all[w] = e2_all[w]
+								/*line along.go:157*/ t37_all[w] = gpu_extracted{}
 							}
-							/*line along.go:341*/ n4_ := n0
+							/*line along.go:345*/ n4_ := n0
 							for w := range n {
 								l0 := w % n0
 								l4_ := l0
-								/*line along.go:343*/ t38_ := l4_
-								/*line along.go:343*/ t39_ := n4_ + l4_
-								/*line along.go:343*/ t40_ := e3_all[w].a_
-								/*line along.go:343*/ t41_ := e3_all[w].b_
-								/*line along.go:343*/ stage5_all[w][t38_] = t40_
-								/*line along.go:343*/ stage5_all[w][t39_] = t41_
-								/*line along.go:345*/ t42_ := (int64(2) * n4_) + l4_
-								/*line along.go:345*/ t43_ := (int64(3) * n4_) + l4_
-								/*line along.go:345*/ t44_ := e3_all[w].c_
-								/*line along.go:345*/ t45_ := e3_all[w].d_
-								/*line along.go:345*/ stage5_all[w][t42_] = t44_
-								/*line along.go:345*/ stage5_all[w][t43_] = t45_
+								/*line along.go:347*/ t38_ := l4_
+								/*line along.go:347*/ t39_ := n4_ + l4_
+								/*line along.go:347*/ t40_ := e3_all[w].a_
+								/*line along.go:347*/ t41_ := e3_all[w].b_
+								/*line along.go:347*/ stage5_all[w][t38_] = t40_
+								/*line along.go:347*/ stage5_all[w][t39_] = t41_
+								/*line along.go:349*/ t42_ := (int64(2) * n4_) + l4_
+								/*line along.go:349*/ t43_ := (int64(3) * n4_) + l4_
+								/*line along.go:349*/ t44_ := e3_all[w].c_
+								/*line along.go:349*/ t45_ := e3_all[w].d_
+								/*line along.go:349*/ stage5_all[w][t42_] = t44_
+								/*line along.go:349*/ stage5_all[w][t43_] = t45_
 							}
-							/*line along.go:349*/ if n4_ > int64(16) {
+							/*line along.go:353*/ if n4_ > int64(16) {
 								for w := range n {
 									l0 := w % n0
 									l4_ := l0
-//line along.go:350
+//line along.go:354
 									for k4_ := l4_ + int64(16); (k4_ < n4_) && (l4_ < int64(16)); k4_ = k4_ + int64(16) {
 										e3_all[w].a_ = e3_all[w].a_ + stage5_all[w][k4_]
 										e3_all[w].b_ = e3_all[w].b_ + stage5_all[w][n4_+k4_]
-//line along.go:354
+//line along.go:358
 										e3_all[w].c_ = e3_all[w].c_ + stage5_all[w][(int64(2)*n4_)+k4_]
 										e3_all[w].d_ = e3_all[w].d_ + stage5_all[w][(int64(3)*n4_)+k4_]
 									}
-									/*line along.go:358*/ if l4_ < int64(16) {
+									/*line along.go:362*/ if l4_ < int64(16) {
 										t46_ := l4_
-										/*line along.go:359*/ t47_ := n4_ + l4_
-										/*line along.go:359*/ t48_ := e3_all[w].a_
-										/*line along.go:359*/ t49_ := e3_all[w].b_
-										/*line along.go:359*/ stage5_all[w][t46_] = t48_
-										/*line along.go:359*/ stage5_all[w][t47_] = t49_
-										/*line along.go:361*/ t50_ := (int64(2) * n4_) + l4_
-										/*line along.go:361*/ t51_ := (int64(3) * n4_) + l4_
-										/*line along.go:361*/ t52_ := e3_all[w].c_
-										/*line along.go:361*/ t53_ := e3_all[w].d_
-										/*line along.go:361*/ stage5_all[w][t50_] = t52_
-										/*line along.go:361*/ stage5_all[w][t51_] = t53_
+										/*line along.go:363*/ t47_ := n4_ + l4_
+										/*line along.go:363*/ t48_ := e3_all[w].a_
+										/*line along.go:363*/ t49_ := e3_all[w].b_
+										/*line along.go:363*/ stage5_all[w][t46_] = t48_
+										/*line along.go:363*/ stage5_all[w][t47_] = t49_
+										/*line along.go:365*/ t50_ := (int64(2) * n4_) + l4_
+										/*line along.go:365*/ t51_ := (int64(3) * n4_) + l4_
+										/*line along.go:365*/ t52_ := e3_all[w].c_
+										/*line along.go:365*/ t53_ := e3_all[w].d_
+										/*line along.go:365*/ stage5_all[w][t50_] = t52_
+										/*line along.go:365*/ stage5_all[w][t51_] = t53_
 									}
 								}
 							}
@@ -3048,16 +3099,16 @@ func AlongFloat64DoubleProductGo(grid backend.Grid, lo, hi int, args []backend.A
 								for t54_, k5_ := min(n4_, int64(16)), int64(0); k5_ < t54_; k5_ = k5_ + int64(1) {
 									all3_.a_ = all3_.a_ + stage5_all[w][k5_]
 									all3_.b_ = all3_.b_ + stage5_all[w][n4_+k5_]
-									/*line along.go:371*/ all3_.c_ = all3_.c_ + stage5_all[w][(int64(2)*n4_)+k5_]
+									/*line along.go:375*/ all3_.c_ = all3_.c_ + stage5_all[w][(int64(2)*n4_)+k5_]
 									all3_.d_ = all3_.d_ + stage5_all[w][(int64(3)*n4_)+k5_]
 								}
-								/*line along.go:375*/ t37_all[w] = all3_
+								/*line along.go:379*/ t37_all[w] = all3_
 							}
 							for w := range n {
 								l0 := w % n0
 								top2_ := top2_all[w]
 								sum2_ := sum_[:int64(137)]
-								/*line along.go:153*/ all4_ := t37_all[w]
+								/*line along.go:157*/ all4_ := t37_all[w]
 								if l0 == int64(0) {
 									gpu_addTo___(f3_all[w], p3_all[w], sum2_, all4_, top2_)
 								}
@@ -3102,73 +3153,73 @@ func AlongFloat64DoubleProductGo(grid backend.Grid, lo, hi int, args []backend.A
 							/*line along.go:96*/ var g3_ gpu_extraction
 							/*line along.go:96*/ rest_ := int64(0)
 							/*line along.go:96*/ g3_, rest_ = gpu_extractFitting___(f_, p_, b_all[w], l_, n_, most_)
-							/*line along.go:145*/ f5_all[w] = f_
-							/*line along.go:145*/ p5_all[w] = p_
-							/*line along.go:145*/ e4_all[w] = gpu_counted(g3_, gpu_used(most_))
+							/*line along.go:149*/ f5_all[w] = f_
+							/*line along.go:149*/ p5_all[w] = p_
+							/*line along.go:149*/ e4_all[w] = gpu_counted(g3_, gpu_used(most_))
 							top3_ := gpu_used(most_)
 							rest_all[w] = rest_
 							top3_all[w] = top3_
 						}
-						/*line along.go:146*/ dirty3_ := true
+						/*line along.go:150*/ dirty3_ := true
 						for w := range n {
 							l0 := w % n0
 							stage6_ := stage_[:int64(1024)]
 							sum3_ := sum_[:int64(137)]
-							/*line along.go:148*/ if !dirty3_ {
+							/*line along.go:152*/ if !dirty3_ {
 								for i4_ := l0; i4_ <= int64(136); i4_ = i4_ + n0 {
 									sum3_[i4_] = int64(0)
 								}
 							}
-							/*line along.go:339*/ f6_ := f5_all[w]
+							/*line along.go:343*/ f6_ := f5_all[w]
 							_ = f6_
-							/*line along.go:339*/ p6_ := p5_all[w]
+							/*line along.go:343*/ p6_ := p5_all[w]
 							_ = p6_
-							/*line along.go:339*/ stage7_all[w] = stage6_
-							/*line along.go:339*/ e5_all[w] = e4_all[w]
-							/*line along.go:153*/ t60_all[w] = gpu_extracted{}
+							/*line along.go:343*/ stage7_all[w] = stage6_
+							/*line along.go:343*/ e5_all[w] = e4_all[w]
+							/*line along.go:157*/ t60_all[w] = gpu_extracted{}
 						}
-						/*line along.go:341*/ n5_ := n0
+						/*line along.go:345*/ n5_ := n0
 						for w := range n {
 							l0 := w % n0
 							l5_ := l0
-							/*line along.go:343*/ t61_ := l5_
-							/*line along.go:343*/ t62_ := n5_ + l5_
-							/*line along.go:343*/ t63_ := e5_all[w].a_
-							/*line along.go:343*/ t64_ := e5_all[w].b_
-							/*line along.go:343*/ stage7_all[w][t61_] = t63_
-							/*line along.go:343*/ stage7_all[w][t62_] = t64_
-							/*line along.go:345*/ t65_ := (int64(2) * n5_) + l5_
-							/*line along.go:345*/ t66_ := (int64(3) * n5_) + l5_
-							/*line along.go:345*/ t67_ := e5_all[w].c_
-							/*line along.go:345*/ t68_ := e5_all[w].d_
-							/*line along.go:345*/ stage7_all[w][t65_] = t67_
-							/*line along.go:345*/ stage7_all[w][t66_] = t68_
+							/*line along.go:347*/ t61_ := l5_
+							/*line along.go:347*/ t62_ := n5_ + l5_
+							/*line along.go:347*/ t63_ := e5_all[w].a_
+							/*line along.go:347*/ t64_ := e5_all[w].b_
+							/*line along.go:347*/ stage7_all[w][t61_] = t63_
+							/*line along.go:347*/ stage7_all[w][t62_] = t64_
+							/*line along.go:349*/ t65_ := (int64(2) * n5_) + l5_
+							/*line along.go:349*/ t66_ := (int64(3) * n5_) + l5_
+							/*line along.go:349*/ t67_ := e5_all[w].c_
+							/*line along.go:349*/ t68_ := e5_all[w].d_
+							/*line along.go:349*/ stage7_all[w][t65_] = t67_
+							/*line along.go:349*/ stage7_all[w][t66_] = t68_
 						}
-						/*line along.go:349*/ if n5_ > int64(16) {
+						/*line along.go:353*/ if n5_ > int64(16) {
 							for w := range n {
 								l0 := w % n0
 								l5_ := l0
-//line along.go:350
+//line along.go:354
 								for k6_ := l5_ + int64(16); (k6_ < n5_) && (l5_ < int64(16)); k6_ = k6_ + int64(16) {
 									e5_all[w].a_ = e5_all[w].a_ + stage7_all[w][k6_]
 									e5_all[w].b_ = e5_all[w].b_ + stage7_all[w][n5_+k6_]
-//line along.go:354
+//line along.go:358
 									e5_all[w].c_ = e5_all[w].c_ + stage7_all[w][(int64(2)*n5_)+k6_]
 									e5_all[w].d_ = e5_all[w].d_ + stage7_all[w][(int64(3)*n5_)+k6_]
 								}
-								/*line along.go:358*/ if l5_ < int64(16) {
+								/*line along.go:362*/ if l5_ < int64(16) {
 									t69_ := l5_
-									/*line along.go:359*/ t70_ := n5_ + l5_
-									/*line along.go:359*/ t71_ := e5_all[w].a_
-									/*line along.go:359*/ t72_ := e5_all[w].b_
-									/*line along.go:359*/ stage7_all[w][t69_] = t71_
-									/*line along.go:359*/ stage7_all[w][t70_] = t72_
-									/*line along.go:361*/ t73_ := (int64(2) * n5_) + l5_
-									/*line along.go:361*/ t74_ := (int64(3) * n5_) + l5_
-									/*line along.go:361*/ t75_ := e5_all[w].c_
-									/*line along.go:361*/ t76_ := e5_all[w].d_
-									/*line along.go:361*/ stage7_all[w][t73_] = t75_
-									/*line along.go:361*/ stage7_all[w][t74_] = t76_
+									/*line along.go:363*/ t70_ := n5_ + l5_
+									/*line along.go:363*/ t71_ := e5_all[w].a_
+									/*line along.go:363*/ t72_ := e5_all[w].b_
+									/*line along.go:363*/ stage7_all[w][t69_] = t71_
+									/*line along.go:363*/ stage7_all[w][t70_] = t72_
+									/*line along.go:365*/ t73_ := (int64(2) * n5_) + l5_
+									/*line along.go:365*/ t74_ := (int64(3) * n5_) + l5_
+									/*line along.go:365*/ t75_ := e5_all[w].c_
+									/*line along.go:365*/ t76_ := e5_all[w].d_
+									/*line along.go:365*/ stage7_all[w][t73_] = t75_
+									/*line along.go:365*/ stage7_all[w][t74_] = t76_
 								}
 							}
 						}
@@ -3177,16 +3228,16 @@ func AlongFloat64DoubleProductGo(grid backend.Grid, lo, hi int, args []backend.A
 							for t77_, k7_ := min(n5_, int64(16)), int64(0); k7_ < t77_; k7_ = k7_ + int64(1) {
 								all5_.a_ = all5_.a_ + stage7_all[w][k7_]
 								all5_.b_ = all5_.b_ + stage7_all[w][n5_+k7_]
-								/*line along.go:371*/ all5_.c_ = all5_.c_ + stage7_all[w][(int64(2)*n5_)+k7_]
+								/*line along.go:375*/ all5_.c_ = all5_.c_ + stage7_all[w][(int64(2)*n5_)+k7_]
 								all5_.d_ = all5_.d_ + stage7_all[w][(int64(3)*n5_)+k7_]
 							}
-							/*line along.go:375*/ t60_all[w] = all5_
+							/*line along.go:379*/ t60_all[w] = all5_
 						}
 						for w := range n {
 							l0 := w % n0
 							top3_ := top3_all[w]
 							sum3_ := sum_[:int64(137)]
-							/*line along.go:153*/ all6_ := t60_all[w]
+							/*line along.go:157*/ all6_ := t60_all[w]
 							if l0 == int64(0) {
 								gpu_addTo___(f5_all[w], p5_all[w], sum3_, all6_, top3_)
 							}
@@ -3211,104 +3262,121 @@ func AlongFloat64DoubleProductGo(grid backend.Grid, lo, hi int, args []backend.A
 							k2_ = k2_ + int64(1)
 							k2_all[w] = k2_
 						}
+						/*line along.go:110*/ var t79_ int64
+						for w := range n {
+							l0 := w % n0
+							l1 := w / n0 % n1
+							l2 := w / (n0 * n1)
+							/*line along.go:110*/ if x := (sum_[136] & int64(1)); l0|l1|l2 == 0 {
+								t79_ = x
+							}
+						}
+						for w := range n {
+							k2_ := k2_all[w]
+							end_ := end_all[w]
+							/*line along.go:110*/ if t79_ != int64(0) {
+								k2_ = end_
+							}
+							k2_all[w] = k2_
+						}
 					}
 				}
-				/*line along.go:110*/ if !dirty_all[0] {
+				/*line along.go:114*/ if !dirty_all[0] {
 					for w := range n {
-						/*line along.go:339*/ f7_ := f_
+						/*line along.go:343*/ f7_ := f_
 						_ = f7_
-						/*line along.go:339*/ p7_ := p_
+						/*line along.go:343*/ p7_ := p_
 						_ = p7_
-						/*line along.go:339*/ e6_all[w] = e_all[w]
-						/*line along.go:111*/ t79_all[w] = gpu_extracted{}
+						/*line along.go:343*/ e6_all[w] = e_all[w]
+						/*line along.go:115*/ t80_all[w] = gpu_extracted{}
 					}
-					/*line along.go:341*/ n6_ := n0
+					/*line along.go:345*/ n6_ := n0
 					for w := range n {
 						l0 := w % n0
 						stage8_ := stage_[:int64(1024)]
 						l6_ := l0
-						/*line along.go:343*/ t80_ := l6_
-						/*line along.go:343*/ t81_ := n6_ + l6_
-						/*line along.go:343*/ t82_ := e6_all[w].a_
-						/*line along.go:343*/ t83_ := e6_all[w].b_
-						/*line along.go:343*/ stage8_[t80_] = t82_
-						/*line along.go:343*/ stage8_[t81_] = t83_
-						/*line along.go:345*/ t84_ := (int64(2) * n6_) + l6_
-						/*line along.go:345*/ t85_ := (int64(3) * n6_) + l6_
-						/*line along.go:345*/ t86_ := e6_all[w].c_
-						/*line along.go:345*/ t87_ := e6_all[w].d_
-						/*line along.go:345*/ stage8_[t84_] = t86_
-						/*line along.go:345*/ stage8_[t85_] = t87_
+						/*line along.go:347*/ t81_ := l6_
+						/*line along.go:347*/ t82_ := n6_ + l6_
+						/*line along.go:347*/ t83_ := e6_all[w].a_
+						/*line along.go:347*/ t84_ := e6_all[w].b_
+						/*line along.go:347*/ stage8_[t81_] = t83_
+						/*line along.go:347*/ stage8_[t82_] = t84_
+						/*line along.go:349*/ t85_ := (int64(2) * n6_) + l6_
+						/*line along.go:349*/ t86_ := (int64(3) * n6_) + l6_
+						/*line along.go:349*/ t87_ := e6_all[w].c_
+						/*line along.go:349*/ t88_ := e6_all[w].d_
+						/*line along.go:349*/ stage8_[t85_] = t87_
+						/*line along.go:349*/ stage8_[t86_] = t88_
 					}
-					/*line along.go:349*/ if n6_ > int64(16) {
+					/*line along.go:353*/ if n6_ > int64(16) {
 						for w := range n {
 							l0 := w % n0
 							stage8_ := stage_[:int64(1024)]
 							l6_ := l0
-//line along.go:350
+//line along.go:354
 							for k9_ := l6_ + int64(16); (k9_ < n6_) && (l6_ < int64(16)); k9_ = k9_ + int64(16) {
 								e6_all[w].a_ = e6_all[w].a_ + stage8_[k9_]
 								e6_all[w].b_ = e6_all[w].b_ + stage8_[n6_+k9_]
-								/*line along.go:354*/ e6_all[w].c_ = e6_all[w].c_ + stage8_[(int64(2)*n6_)+k9_]
+								/*line along.go:358*/ e6_all[w].c_ = e6_all[w].c_ + stage8_[(int64(2)*n6_)+k9_]
 								e6_all[w].d_ = e6_all[w].d_ + stage8_[(int64(3)*n6_)+k9_]
 							}
-							/*line along.go:358*/ if l6_ < int64(16) {
-								t88_ := l6_
-								/*line along.go:359*/ t89_ := n6_ + l6_
-								/*line along.go:359*/ t90_ := e6_all[w].a_
-								/*line along.go:359*/ t91_ := e6_all[w].b_
-								/*line along.go:359*/ stage8_[t88_] = t90_
-								/*line along.go:359*/ stage8_[t89_] = t91_
-								/*line along.go:361*/ t92_ := (int64(2) * n6_) + l6_
-								/*line along.go:361*/ t93_ := (int64(3) * n6_) + l6_
-								/*line along.go:361*/ t94_ := e6_all[w].c_
-								/*line along.go:361*/ t95_ := e6_all[w].d_
-								/*line along.go:361*/ stage8_[t92_] = t94_
-								/*line along.go:361*/ stage8_[t93_] = t95_
+							/*line along.go:362*/ if l6_ < int64(16) {
+								t89_ := l6_
+								/*line along.go:363*/ t90_ := n6_ + l6_
+								/*line along.go:363*/ t91_ := e6_all[w].a_
+								/*line along.go:363*/ t92_ := e6_all[w].b_
+								/*line along.go:363*/ stage8_[t89_] = t91_
+								/*line along.go:363*/ stage8_[t90_] = t92_
+								/*line along.go:365*/ t93_ := (int64(2) * n6_) + l6_
+								/*line along.go:365*/ t94_ := (int64(3) * n6_) + l6_
+								/*line along.go:365*/ t95_ := e6_all[w].c_
+								/*line along.go:365*/ t96_ := e6_all[w].d_
+								/*line along.go:365*/ stage8_[t93_] = t95_
+								/*line along.go:365*/ stage8_[t94_] = t96_
 							}
 						}
 					}
 					for w := range n {
 						stage8_ := stage_[:int64(1024)]
-						/*line along.go:366*/ all7_ := gpu_extracted{}
-						for t96_, k10_ := min(n6_, int64(16)), int64(0); k10_ < t96_; k10_ = k10_ + int64(1) {
+						/*line along.go:370*/ all7_ := gpu_extracted{}
+						for t97_, k10_ := min(n6_, int64(16)), int64(0); k10_ < t97_; k10_ = k10_ + int64(1) {
 							all7_.a_ = all7_.a_ + stage8_[k10_]
 							all7_.b_ = all7_.b_ + stage8_[n6_+k10_]
-							/*line along.go:371*/ all7_.c_ = all7_.c_ + stage8_[(int64(2)*n6_)+k10_]
+							/*line along.go:375*/ all7_.c_ = all7_.c_ + stage8_[(int64(2)*n6_)+k10_]
 							all7_.d_ = all7_.d_ + stage8_[(int64(3)*n6_)+k10_]
 						}
-						/*line along.go:375*/ t79_all[w] = all7_
+						/*line along.go:379*/ t80_all[w] = all7_
 					}
 					for w := range n {
-						/*line along.go:111*/ all8_all[w] = t79_all[w]
+						/*line along.go:115*/ all8_all[w] = t80_all[w]
 					}
-					/*line along.go:112*/ if int64(len(words_)) != int64(0) {
+					/*line along.go:116*/ if int64(len(words_)) != int64(0) {
 						for w := range n {
 							l0 := w % n0
 							top_ := top_all[w]
 							l_ := l0
-							/*line along.go:113*/ if l_ == int64(0) {
+							/*line along.go:117*/ if l_ == int64(0) {
 								gpu_leave___(f_, p_, words_, ((g0*r_.outputs_)+o_)*int64(137), all8_all[w], top_)
 							}
 						}
 						break loop4_body
 					}
-					/*line along.go:118*/ var t97_ float64
+					/*line along.go:122*/ var t98_ float64
 					for w := range n {
 						l0 := w % n0
 						l1 := w / n0 % n1
 						l2 := w / (n0 * n1)
 						top_ := top_all[w]
-//line along.go:118
+//line along.go:122
 						if x := gpu_rounded_(f_, gpu_valueOf___(f_, p_, all8_all[w], top_), int64(0), q_); l0|l1|l2 == 0 {
-							t97_ = x
+							t98_ = x
 						}
 					}
-					/*line along.go:118*/ z3_ := t97_
+					/*line along.go:122*/ z3_ := t98_
 					for w := range n {
 						l0 := w % n0
 						l_ := l0
-						/*line along.go:119*/ if l_ == int64(0) {
+						/*line along.go:123*/ if l_ == int64(0) {
 							c_.Data_[(o_*c_.Stride_)+int64(0)] = z3_
 						}
 					}
@@ -3317,10 +3385,10 @@ func AlongFloat64DoubleProductGo(grid backend.Grid, lo, hi int, args []backend.A
 				for w := range n {
 					l0 := w % n0
 					l_ := l0
-					/*line along.go:125*/ if l_ == int64(0) {
+					/*line along.go:129*/ if l_ == int64(0) {
 						if int64(len(words_)) == int64(0) {
-							t98_ := gpu_ofWords_(f_, sum_[:int64(137)], q_)
-							/*line along.go:127*/ c_.Data_[(o_*c_.Stride_)+int64(0)] = t98_
+							t99_ := gpu_ofWords_(f_, sum_[:int64(137)], q_)
+							/*line along.go:131*/ c_.Data_[(o_*c_.Stride_)+int64(0)] = t99_
 						} else {
 							gpu_Carry(sum_[:int64(137)], gpu_wordsOf_(f_))
 						}
@@ -3331,7 +3399,7 @@ func AlongFloat64DoubleProductGo(grid backend.Grid, lo, hi int, args []backend.A
 					for w := range n {
 						l0 := w % n0
 						l_ := l0
-						/*line along.go:135*/ for i5_ := l_; i5_ <= int64(136); i5_ = i5_ + n_ {
+						/*line along.go:139*/ for i5_ := l_; i5_ <= int64(136); i5_ = i5_ + n_ {
 							words_[at_+i5_] = sum_[i5_]
 						}
 					}
@@ -3339,7 +3407,7 @@ func AlongFloat64DoubleProductGo(grid backend.Grid, lo, hi int, args []backend.A
 			}
 			/*line along.go:47*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:3343
+//line kernels_tandem.go:3411
 	}
 	return nil
 }
@@ -3390,15 +3458,15 @@ func EachFloat32SinglePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg)
 					share_ := support.Div((n_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
 					from_ := min(g1*share_, n_)
 					to_ := min(from_+share_, n_)
-					/*line each.go:105*/ outputs2_ := outputs_
-					/*line each.go:105*/ var from2_ int64
-					/*line each.go:105*/ var end_ int64
+					/*line each.go:108*/ outputs2_ := outputs_
+					/*line each.go:108*/ var from2_ int64
+					/*line each.go:108*/ var end_ int64
 					turns2_ := support.Div((outputs2_+s0)-int64(1), s0)
 					from2_ = min((g0*turns2_)*n0, outputs2_)
 					t3_ := from2_
-					/*line each.go:108*/ t4_ := min(from2_+(turns2_*n0), outputs2_)
-					/*line each.go:108*/ from2_ = t3_
-					/*line each.go:108*/ end_ = t4_
+					/*line each.go:111*/ t4_ := min(from2_+(turns2_*n0), outputs2_)
+					/*line each.go:111*/ from2_ = t3_
+					/*line each.go:111*/ end_ = t4_
 					/*line each.go:28*/ first_ := from2_
 					/*line each.go:28*/ beyond_ := end_
 				loop2:
@@ -3450,16 +3518,19 @@ func EachFloat32SinglePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg)
 										z2_, w_ := gpu_lineElements(p_, x_, y_, o_, k_, down_)
 										gpu_addTerm(f_, p_, sum_, z2_, w_, less_, mask_)
 									}
+									if (sum_[24] & int64(1)) != int64(0) {
+										break loop3
+									}
 									continue loop3
 								}
 								top_ = next_
 								t13_ := gpu_extractLine(f_, p_, x_, y_, o_, i_, end2_, down_, less_, mask_, top_, false)
-								/*line each.go:78*/ g_ = t13_
+								/*line each.go:81*/ g_ = t13_
 							}
 							e_ = gpu_plus_(e_, gpu_counted(g_, top_))
 							held_ = held_ + int64(1)
 						}
-						/*line each.go:84*/ if (c_.Cols_ > int64(0)) && (!dirty_) {
+						/*line each.go:87*/ if (c_.Cols_ > int64(0)) && (!dirty_) {
 							gpu_put(c_, o_, gpu_rounded(f_, gpu_valueOf(f_, p_, e_, top_), int64(0), q_))
 							continue loop2
 						}
@@ -3473,7 +3544,7 @@ func EachFloat32SinglePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg)
 						gpu_addTo____(f_, p_, sum_, e_, top_)
 						if c_.Cols_ > int64(0) {
 							t16_ := gpu_ofWords__(f_, sum_, q_)
-							/*line each.go:97*/ gpu_put(c_, o_, t16_)
+							/*line each.go:100*/ gpu_put(c_, o_, t16_)
 						} else {
 							gpu_Carry_(sum_, gpu_wordsOf(f_))
 						}
@@ -3481,7 +3552,7 @@ func EachFloat32SinglePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg)
 				}
 			}
 		}
-//line kernels_tandem.go:3485
+//line kernels_tandem.go:3556
 	}
 	return nil
 }
@@ -3532,15 +3603,15 @@ func EachFloat64DoublePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg)
 					share_ := support.Div((n_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
 					from_ := min(g1*share_, n_)
 					to_ := min(from_+share_, n_)
-					/*line each.go:105*/ outputs2_ := outputs_
-					/*line each.go:105*/ var from2_ int64
-					/*line each.go:105*/ var end_ int64
+					/*line each.go:108*/ outputs2_ := outputs_
+					/*line each.go:108*/ var from2_ int64
+					/*line each.go:108*/ var end_ int64
 					turns2_ := support.Div((outputs2_+s0)-int64(1), s0)
 					from2_ = min((g0*turns2_)*n0, outputs2_)
 					t3_ := from2_
-					/*line each.go:108*/ t4_ := min(from2_+(turns2_*n0), outputs2_)
-					/*line each.go:108*/ from2_ = t3_
-					/*line each.go:108*/ end_ = t4_
+					/*line each.go:111*/ t4_ := min(from2_+(turns2_*n0), outputs2_)
+					/*line each.go:111*/ from2_ = t3_
+					/*line each.go:111*/ end_ = t4_
 					/*line each.go:28*/ first_ := from2_
 					/*line each.go:28*/ beyond_ := end_
 				loop2:
@@ -3594,16 +3665,19 @@ func EachFloat64DoublePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg)
 										z2_, w_ := gpu_lineElements_(p_, x_, y_, o_, k_, down_)
 										gpu_addTerm_(f_, p_, sum_, z2_, w_, less_, mask_)
 									}
+									if (sum_[136] & int64(1)) != int64(0) {
+										break loop3
+									}
 									continue loop3
 								}
 								top_ = next_
 								t13_ := gpu_extractLine_(f_, p_, x_, y_, o_, i_, end2_, down_, less_, mask_, top_, false)
-								/*line each.go:78*/ g_ = t13_
+								/*line each.go:81*/ g_ = t13_
 							}
 							e_ = gpu_plus_(e_, gpu_counted(g_, top_))
 							held_ = held_ + int64(1)
 						}
-						/*line each.go:84*/ if (c_.Cols_ > int64(0)) && (!dirty_) {
+						/*line each.go:87*/ if (c_.Cols_ > int64(0)) && (!dirty_) {
 							gpu_put_(c_, o_, gpu_rounded_(f_, gpu_valueOf_(f_, p_, e_, top_), int64(0), q_))
 							continue loop2
 						}
@@ -3617,7 +3691,7 @@ func EachFloat64DoublePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg)
 						gpu_addTo_____(f_, p_, sum_, e_, top_)
 						if c_.Cols_ > int64(0) {
 							t16_ := gpu_ofWords___(f_, sum_, q_)
-							/*line each.go:97*/ gpu_put_(c_, o_, t16_)
+							/*line each.go:100*/ gpu_put_(c_, o_, t16_)
 						} else {
 							gpu_Carry_(sum_, gpu_wordsOf_(f_))
 						}
@@ -3625,7 +3699,7 @@ func EachFloat64DoublePlainGo(grid backend.Grid, lo, hi int, args []backend.Arg)
 				}
 			}
 		}
-//line kernels_tandem.go:3629
+//line kernels_tandem.go:3703
 	}
 	return nil
 }
@@ -3676,15 +3750,15 @@ func EachFloat32SingleProductGo(grid backend.Grid, lo, hi int, args []backend.Ar
 					share_ := support.Div((n_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
 					from_ := min(g1*share_, n_)
 					to_ := min(from_+share_, n_)
-					/*line each.go:105*/ outputs2_ := outputs_
-					/*line each.go:105*/ var from2_ int64
-					/*line each.go:105*/ var end_ int64
+					/*line each.go:108*/ outputs2_ := outputs_
+					/*line each.go:108*/ var from2_ int64
+					/*line each.go:108*/ var end_ int64
 					turns2_ := support.Div((outputs2_+s0)-int64(1), s0)
 					from2_ = min((g0*turns2_)*n0, outputs2_)
 					t3_ := from2_
-					/*line each.go:108*/ t4_ := min(from2_+(turns2_*n0), outputs2_)
-					/*line each.go:108*/ from2_ = t3_
-					/*line each.go:108*/ end_ = t4_
+					/*line each.go:111*/ t4_ := min(from2_+(turns2_*n0), outputs2_)
+					/*line each.go:111*/ from2_ = t3_
+					/*line each.go:111*/ end_ = t4_
 					/*line each.go:28*/ first_ := from2_
 					/*line each.go:28*/ beyond_ := end_
 				loop2:
@@ -3736,16 +3810,19 @@ func EachFloat32SingleProductGo(grid backend.Grid, lo, hi int, args []backend.Ar
 										z2_, w_ := gpu_lineElements__(p_, x_, y_, o_, k_, down_)
 										gpu_addTerm__(f_, p_, sum_, z2_, w_, less_, mask_)
 									}
+									if (sum_[24] & int64(1)) != int64(0) {
+										break loop3
+									}
 									continue loop3
 								}
 								top_ = next_
 								t13_ := gpu_extractLine__(f_, p_, x_, y_, o_, i_, end2_, down_, less_, mask_, top_, false)
-								/*line each.go:78*/ g_ = t13_
+								/*line each.go:81*/ g_ = t13_
 							}
 							e_ = gpu_plus_(e_, gpu_counted(g_, top_))
 							held_ = held_ + int64(1)
 						}
-						/*line each.go:84*/ if (c_.Cols_ > int64(0)) && (!dirty_) {
+						/*line each.go:87*/ if (c_.Cols_ > int64(0)) && (!dirty_) {
 							gpu_put(c_, o_, gpu_rounded(f_, gpu_valueOf__(f_, p_, e_, top_), int64(0), q_))
 							continue loop2
 						}
@@ -3759,7 +3836,7 @@ func EachFloat32SingleProductGo(grid backend.Grid, lo, hi int, args []backend.Ar
 						gpu_addTo______(f_, p_, sum_, e_, top_)
 						if c_.Cols_ > int64(0) {
 							t16_ := gpu_ofWords__(f_, sum_, q_)
-							/*line each.go:97*/ gpu_put(c_, o_, t16_)
+							/*line each.go:100*/ gpu_put(c_, o_, t16_)
 						} else {
 							gpu_Carry_(sum_, gpu_wordsOf(f_))
 						}
@@ -3767,7 +3844,7 @@ func EachFloat32SingleProductGo(grid backend.Grid, lo, hi int, args []backend.Ar
 				}
 			}
 		}
-//line kernels_tandem.go:3771
+//line kernels_tandem.go:3848
 	}
 	return nil
 }
@@ -3818,15 +3895,15 @@ func EachFloat64DoubleProductGo(grid backend.Grid, lo, hi int, args []backend.Ar
 					share_ := support.Div((n_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
 					from_ := min(g1*share_, n_)
 					to_ := min(from_+share_, n_)
-					/*line each.go:105*/ outputs2_ := outputs_
-					/*line each.go:105*/ var from2_ int64
-					/*line each.go:105*/ var end_ int64
+					/*line each.go:108*/ outputs2_ := outputs_
+					/*line each.go:108*/ var from2_ int64
+					/*line each.go:108*/ var end_ int64
 					turns2_ := support.Div((outputs2_+s0)-int64(1), s0)
 					from2_ = min((g0*turns2_)*n0, outputs2_)
 					t3_ := from2_
-					/*line each.go:108*/ t4_ := min(from2_+(turns2_*n0), outputs2_)
-					/*line each.go:108*/ from2_ = t3_
-					/*line each.go:108*/ end_ = t4_
+					/*line each.go:111*/ t4_ := min(from2_+(turns2_*n0), outputs2_)
+					/*line each.go:111*/ from2_ = t3_
+					/*line each.go:111*/ end_ = t4_
 					/*line each.go:28*/ first_ := from2_
 					/*line each.go:28*/ beyond_ := end_
 				loop2:
@@ -3880,16 +3957,19 @@ func EachFloat64DoubleProductGo(grid backend.Grid, lo, hi int, args []backend.Ar
 										z2_, w_ := gpu_lineElements___(p_, x_, y_, o_, k_, down_)
 										gpu_addTerm___(f_, p_, sum_, z2_, w_, less_, mask_)
 									}
+									if (sum_[136] & int64(1)) != int64(0) {
+										break loop3
+									}
 									continue loop3
 								}
 								top_ = next_
 								t13_ := gpu_extractLine___(f_, p_, x_, y_, o_, i_, end2_, down_, less_, mask_, top_, false)
-								/*line each.go:78*/ g_ = t13_
+								/*line each.go:81*/ g_ = t13_
 							}
 							e_ = gpu_plus_(e_, gpu_counted(g_, top_))
 							held_ = held_ + int64(1)
 						}
-						/*line each.go:84*/ if (c_.Cols_ > int64(0)) && (!dirty_) {
+						/*line each.go:87*/ if (c_.Cols_ > int64(0)) && (!dirty_) {
 							gpu_put_(c_, o_, gpu_rounded_(f_, gpu_valueOf___(f_, p_, e_, top_), int64(0), q_))
 							continue loop2
 						}
@@ -3903,7 +3983,7 @@ func EachFloat64DoubleProductGo(grid backend.Grid, lo, hi int, args []backend.Ar
 						gpu_addTo_______(f_, p_, sum_, e_, top_)
 						if c_.Cols_ > int64(0) {
 							t16_ := gpu_ofWords___(f_, sum_, q_)
-							/*line each.go:97*/ gpu_put_(c_, o_, t16_)
+							/*line each.go:100*/ gpu_put_(c_, o_, t16_)
 						} else {
 							gpu_Carry_(sum_, gpu_wordsOf_(f_))
 						}
@@ -3911,7 +3991,7 @@ func EachFloat64DoubleProductGo(grid backend.Grid, lo, hi int, args []backend.Ar
 				}
 			}
 		}
-//line kernels_tandem.go:3915
+//line kernels_tandem.go:3995
 	}
 	return nil
 }
@@ -3964,15 +4044,15 @@ func EachFloat32SingleBareGo(grid backend.Grid, lo, hi int, args []backend.Arg) 
 					share_ := support.Div((n_+int64(grid.Groups[1]))-int64(1), int64(grid.Groups[1]))
 					from_ := min(g1*share_, n_)
 					to_ := min(from_+share_, n_)
-					/*line each.go:105*/ outputs2_ := outputs_
-					/*line each.go:105*/ var from2_ int64
-					/*line each.go:105*/ var end_ int64
+					/*line each.go:108*/ outputs2_ := outputs_
+					/*line each.go:108*/ var from2_ int64
+					/*line each.go:108*/ var end_ int64
 					turns2_ := support.Div((outputs2_+s0)-int64(1), s0)
 					from2_ = min((g0*turns2_)*n0, outputs2_)
 					t3_ := from2_
-					/*line each.go:108*/ t4_ := min(from2_+(turns2_*n0), outputs2_)
-					/*line each.go:108*/ from2_ = t3_
-					/*line each.go:108*/ end_ = t4_
+					/*line each.go:111*/ t4_ := min(from2_+(turns2_*n0), outputs2_)
+					/*line each.go:111*/ from2_ = t3_
+					/*line each.go:111*/ end_ = t4_
 					/*line each.go:28*/ first_ := from2_
 					/*line each.go:28*/ beyond_ := end_
 				loop2:
@@ -4003,7 +4083,7 @@ func EachFloat32SingleBareGo(grid backend.Grid, lo, hi int, args []backend.Arg) 
 							gpu_addWords(sum_, gpu_wordsOf(f_), gpu_term(f_, gpu_masked(z2_, mask_)), int64(-384))
 						}
 						dirty_ = true
-						/*line each.go:84*/ if (c_.Cols_ > int64(0)) && (!dirty_) {
+						/*line each.go:87*/ if (c_.Cols_ > int64(0)) && (!dirty_) {
 							gpu_put(c_, o_, gpu_rounded(f_, gpu_valueOf____(f_, p_, e_, top_), int64(0), q_))
 							continue loop2
 						}
@@ -4017,7 +4097,7 @@ func EachFloat32SingleBareGo(grid backend.Grid, lo, hi int, args []backend.Arg) 
 						gpu_addTo________(f_, p_, sum_, e_, top_)
 						if c_.Cols_ > int64(0) {
 							t16_ := gpu_ofWords__(f_, sum_, q_)
-							/*line each.go:97*/ gpu_put(c_, o_, t16_)
+							/*line each.go:100*/ gpu_put(c_, o_, t16_)
 						} else {
 							gpu_Carry_(sum_, gpu_wordsOf(f_))
 						}
@@ -4025,7 +4105,7 @@ func EachFloat32SingleBareGo(grid backend.Grid, lo, hi int, args []backend.Arg) 
 				}
 			}
 		}
-//line kernels_tandem.go:4029
+//line kernels_tandem.go:4109
 	}
 	return nil
 }
@@ -4161,7 +4241,7 @@ func FoldAlongFloat32Float32Int32Ends32Value32Go(grid backend.Grid, lo, hi int, 
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4165
+//line kernels_tandem.go:4245
 	}
 	return nil
 }
@@ -4297,7 +4377,7 @@ func FoldAlongFloat64Float64Int64Ends64Value64Go(grid backend.Grid, lo, hi int, 
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4301
+//line kernels_tandem.go:4381
 	}
 	return nil
 }
@@ -4433,7 +4513,7 @@ func FoldAlongFloat32Int32Int32First32IndexGo(grid backend.Grid, lo, hi int, arg
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4437
+//line kernels_tandem.go:4517
 	}
 	return nil
 }
@@ -4569,7 +4649,7 @@ func FoldAlongFloat64Int32Int64First64IndexGo(grid backend.Grid, lo, hi int, arg
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4573
+//line kernels_tandem.go:4653
 	}
 	return nil
 }
@@ -4705,7 +4785,7 @@ func FoldAlongInt32Int32Int32EndsIntValueIntGo(grid backend.Grid, lo, hi int, ar
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4709
+//line kernels_tandem.go:4789
 	}
 	return nil
 }
@@ -4841,7 +4921,7 @@ func FoldAlongInt32Int32Int32FirstIntIndexGo(grid backend.Grid, lo, hi int, args
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4845
+//line kernels_tandem.go:4925
 	}
 	return nil
 }
@@ -4977,7 +5057,7 @@ func FoldAlongInt32Int32Int32Add32TotalGo(grid backend.Grid, lo, hi int, args []
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:4981
+//line kernels_tandem.go:5061
 	}
 	return nil
 }
@@ -5113,7 +5193,7 @@ func FoldAlongBoolInt32Int32CountTotalGo(grid backend.Grid, lo, hi int, args []b
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:5117
+//line kernels_tandem.go:5197
 	}
 	return nil
 }
@@ -5249,7 +5329,7 @@ func FoldAlongBoolBoolInt32EndsBoolTruthGo(grid backend.Grid, lo, hi int, args [
 			}
 			/*line fold.go:165*/ o_ = o_ + int64(grid.Groups[1])
 		}
-//line kernels_tandem.go:5253
+//line kernels_tandem.go:5333
 	}
 	return nil
 }
@@ -5324,7 +5404,7 @@ func FoldEachFloat32Float32Int32Ends32Value32Go(grid backend.Grid, lo, hi int, a
 				}
 			}
 		}
-//line kernels_tandem.go:5328
+//line kernels_tandem.go:5408
 	}
 	return nil
 }
@@ -5399,7 +5479,7 @@ func FoldEachFloat64Float64Int64Ends64Value64Go(grid backend.Grid, lo, hi int, a
 				}
 			}
 		}
-//line kernels_tandem.go:5403
+//line kernels_tandem.go:5483
 	}
 	return nil
 }
@@ -5474,7 +5554,7 @@ func FoldEachFloat32Int32Int32First32IndexGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:5478
+//line kernels_tandem.go:5558
 	}
 	return nil
 }
@@ -5549,7 +5629,7 @@ func FoldEachFloat64Int32Int64First64IndexGo(grid backend.Grid, lo, hi int, args
 				}
 			}
 		}
-//line kernels_tandem.go:5553
+//line kernels_tandem.go:5633
 	}
 	return nil
 }
@@ -5624,7 +5704,7 @@ func FoldEachInt32Int32Int32EndsIntValueIntGo(grid backend.Grid, lo, hi int, arg
 				}
 			}
 		}
-//line kernels_tandem.go:5628
+//line kernels_tandem.go:5708
 	}
 	return nil
 }
@@ -5699,7 +5779,7 @@ func FoldEachInt32Int32Int32FirstIntIndexGo(grid backend.Grid, lo, hi int, args 
 				}
 			}
 		}
-//line kernels_tandem.go:5703
+//line kernels_tandem.go:5783
 	}
 	return nil
 }
@@ -5774,7 +5854,7 @@ func FoldEachInt32Int32Int32Add32TotalGo(grid backend.Grid, lo, hi int, args []b
 				}
 			}
 		}
-//line kernels_tandem.go:5778
+//line kernels_tandem.go:5858
 	}
 	return nil
 }
@@ -5849,7 +5929,7 @@ func FoldEachBoolInt32Int32CountTotalGo(grid backend.Grid, lo, hi int, args []ba
 				}
 			}
 		}
-//line kernels_tandem.go:5853
+//line kernels_tandem.go:5933
 	}
 	return nil
 }
@@ -5924,7 +6004,7 @@ func FoldEachBoolBoolInt32EndsBoolTruthGo(grid backend.Grid, lo, hi int, args []
 				}
 			}
 		}
-//line kernels_tandem.go:5928
+//line kernels_tandem.go:6008
 	}
 	return nil
 }
@@ -6020,7 +6100,7 @@ func FinishFloat32Value32Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 			}
 			/*line fold.go:314*/ o_ = o_ + int64(grid.Groups[0])
 		}
-//line kernels_tandem.go:6024
+//line kernels_tandem.go:6104
 	}
 	return nil
 }
@@ -6116,7 +6196,7 @@ func FinishFloat64Value64Go(grid backend.Grid, lo, hi int, args []backend.Arg) e
 			}
 			/*line fold.go:314*/ o_ = o_ + int64(grid.Groups[0])
 		}
-//line kernels_tandem.go:6120
+//line kernels_tandem.go:6200
 	}
 	return nil
 }
@@ -6212,7 +6292,7 @@ func FinishInt32ValueIntGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 			}
 			/*line fold.go:314*/ o_ = o_ + int64(grid.Groups[0])
 		}
-//line kernels_tandem.go:6216
+//line kernels_tandem.go:6296
 	}
 	return nil
 }
@@ -6308,7 +6388,7 @@ func FinishInt32IndexGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 			}
 			/*line fold.go:314*/ o_ = o_ + int64(grid.Groups[0])
 		}
-//line kernels_tandem.go:6312
+//line kernels_tandem.go:6392
 	}
 	return nil
 }
@@ -6404,7 +6484,7 @@ func FinishInt32TotalGo(grid backend.Grid, lo, hi int, args []backend.Arg) error
 			}
 			/*line fold.go:314*/ o_ = o_ + int64(grid.Groups[0])
 		}
-//line kernels_tandem.go:6408
+//line kernels_tandem.go:6488
 	}
 	return nil
 }
@@ -6500,7 +6580,7 @@ func FinishBoolTruthGo(grid backend.Grid, lo, hi int, args []backend.Arg) error 
 			}
 			/*line fold.go:314*/ o_ = o_ + int64(grid.Groups[0])
 		}
-//line kernels_tandem.go:6504
+//line kernels_tandem.go:6584
 	}
 	return nil
 }
@@ -6686,7 +6766,7 @@ func RoundFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 			}
 			/*line merge.go:12*/ o_ = o_ + int64(grid.Groups[0])
 		}
-//line kernels_tandem.go:6690
+//line kernels_tandem.go:6770
 	}
 	return nil
 }
@@ -6872,7 +6952,7 @@ func RoundFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 			}
 			/*line merge.go:12*/ o_ = o_ + int64(grid.Groups[0])
 		}
-//line kernels_tandem.go:6876
+//line kernels_tandem.go:6956
 	}
 	return nil
 }
@@ -6917,7 +6997,7 @@ func GatherGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:6921
+//line kernels_tandem.go:7001
 	}
 	return nil
 }
@@ -6971,7 +7051,7 @@ func GatherFoldedGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 				}
 			}
 		}
-//line kernels_tandem.go:6975
+//line kernels_tandem.go:7055
 	}
 	return nil
 }
@@ -7018,7 +7098,7 @@ func TotalsFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:7022
+//line kernels_tandem.go:7102
 	}
 	return nil
 }
@@ -7066,7 +7146,7 @@ func TotalsFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:7070
+//line kernels_tandem.go:7150
 	}
 	return nil
 }
@@ -7120,7 +7200,7 @@ func TotalsInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:7124
+//line kernels_tandem.go:7204
 	}
 	return nil
 }
@@ -7182,7 +7262,7 @@ func OffsetsGo(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			}
 			/*line prefix.go:123*/ o_ = o_ + int64(grid.Groups[0])
 		}
-//line kernels_tandem.go:7186
+//line kernels_tandem.go:7266
 	}
 	return nil
 }
@@ -7264,7 +7344,7 @@ func PrefixFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:7268
+//line kernels_tandem.go:7348
 	}
 	return nil
 }
@@ -7347,7 +7427,7 @@ func PrefixFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:7351
+//line kernels_tandem.go:7431
 	}
 	return nil
 }
@@ -7403,7 +7483,7 @@ func PrefixInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) err
 				}
 			}
 		}
-//line kernels_tandem.go:7407
+//line kernels_tandem.go:7487
 	}
 	return nil
 }
@@ -7472,7 +7552,7 @@ func ScatterFloat32SingleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:7476
+//line kernels_tandem.go:7556
 	}
 	return nil
 }
@@ -7541,7 +7621,7 @@ func ScatterFloat64DoubleGo(grid backend.Grid, lo, hi int, args []backend.Arg) e
 				}
 			}
 		}
-//line kernels_tandem.go:7545
+//line kernels_tandem.go:7625
 	}
 	return nil
 }
@@ -7610,13 +7690,13 @@ func ScatterInt32IntegerGo(grid backend.Grid, lo, hi int, args []backend.Arg) er
 				}
 			}
 		}
-//line kernels_tandem.go:7614
+//line kernels_tandem.go:7694
 	}
 	return nil
 }
 
 func gpu_guessLanes(f_ gpu_single, p_ gpu_plain, b_ gpu_block, g_ gpu_guess, i_ int64, j_ int64, di_ int64, dj_ int64) gpu_guess {
-	/*line along.go:308*/ for ((i_ + (int64(3) * di_)) < b_.i1_) && ((j_ + (int64(3) * dj_)) < b_.j1_) {
+	/*line along.go:312*/ for ((i_ + (int64(3) * di_)) < b_.i1_) && ((j_ + (int64(3) * dj_)) < b_.j1_) {
 		x0_, y0_ := gpu_elementsAt(p_, b_, i_, j_)
 		x1_, y1_ := gpu_elementsAt(p_, b_, i_+di_, j_+dj_)
 		x2_, y2_ := gpu_elementsAt(p_, b_, i_+(int64(2)*di_), j_+(int64(2)*dj_))
@@ -7625,31 +7705,31 @@ func gpu_guessLanes(f_ gpu_single, p_ gpu_plain, b_ gpu_block, g_ gpu_guess, i_ 
 		g_ = gpu_plus(f_, p_, g_, x1_, y1_, b_.shift_, b_.mask_, true)
 		g_ = gpu_plus(f_, p_, g_, x2_, y2_, b_.shift_, b_.mask_, true)
 		g_ = gpu_plus(f_, p_, g_, x3_, y3_, b_.shift_, b_.mask_, true)
-		/*line along.go:308*/ t_ := i_ + (int64(4) * di_)
-		/*line along.go:308*/ t2_ := j_ + (int64(4) * dj_)
-		/*line along.go:308*/ i_ = t_
-		/*line along.go:308*/ j_ = t2_
+		/*line along.go:312*/ t_ := i_ + (int64(4) * di_)
+		/*line along.go:312*/ t2_ := j_ + (int64(4) * dj_)
+		/*line along.go:312*/ i_ = t_
+		/*line along.go:312*/ j_ = t2_
 	}
-	/*line along.go:318*/ for (i_ < b_.i1_) && (j_ < b_.j1_) {
+	/*line along.go:322*/ for (i_ < b_.i1_) && (j_ < b_.j1_) {
 		x_, y_ := gpu_elementsAt(p_, b_, i_, j_)
 		g_ = gpu_plus(f_, p_, g_, x_, y_, b_.shift_, b_.mask_, true)
-		/*line along.go:318*/ t11_ := i_ + di_
-		/*line along.go:318*/ t12_ := j_ + dj_
-		/*line along.go:318*/ i_ = t11_
-		/*line along.go:318*/ j_ = t12_
+		/*line along.go:322*/ t11_ := i_ + di_
+		/*line along.go:322*/ t12_ := j_ + dj_
+		/*line along.go:322*/ i_ = t11_
+		/*line along.go:322*/ j_ = t12_
 	}
-	/*line along.go:322*/ return g_
-//line kernels_tandem.go:7643
+	/*line along.go:326*/ return g_
+//line kernels_tandem.go:7723
 }
 
 func gpu_elementsAt(p_ gpu_plain, b_ gpu_block, i_ int64, j_ int64) (float32, float32) {
-	/*line along.go:170*/ var x_ float32
-	/*line along.go:170*/ var y_ float32
+	/*line along.go:174*/ var x_ float32
+	/*line along.go:174*/ var y_ float32
 	t_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
-	/*line along.go:171*/ x_ = t_
-	/*line along.go:171*/ y_ = float32(0)
-	/*line along.go:175*/ return x_, y_
-//line kernels_tandem.go:7653
+	/*line along.go:175*/ x_ = t_
+	/*line along.go:175*/ y_ = float32(0)
+	/*line along.go:179*/ return x_, y_
+//line kernels_tandem.go:7733
 }
 
 func gpu_plus(f_ gpu_single, p_ gpu_plain, g_ gpu_guess, x_ float32, y_ float32, shift_ float32, mask_ int64, quick_ bool) gpu_guess {
@@ -7662,7 +7742,7 @@ func gpu_plus(f_ gpu_single, p_ gpu_plain, g_ gpu_guess, x_ float32, y_ float32,
 	sum_, err_ := gpu_twoSum(g_.sum_, t3_)
 	/*line guess.go:47*/ t7_ := gpu_guess{sum_: sum_, rest_: float64(0), off_: g_.off_ + math.Abs(err_)}
 	/*line guess.go:47*/ return t7_
-//line kernels_tandem.go:7666
+//line kernels_tandem.go:7746
 }
 
 func gpu_sure(f_ gpu_single, g_ gpu_guess, q_ gpu_quotient, quick_ bool, n_ int64) (float32, bool) {
@@ -7687,22 +7767,22 @@ func gpu_sure(f_ gpu_single, g_ gpu_guess, q_ gpu_quotient, quick_ bool, n_ int6
 	/*line guess.go:109*/ a_ := float32((g_.sum_ + (g_.rest_ - g_.off_)))
 	/*line guess.go:109*/ b_ := float32((g_.sum_ + (g_.rest_ + g_.off_)))
 	return a_, (ok_ && (a_ == b_)) && ((a_ != float32(0)) || (g_.off_ == float64(0)))
-//line kernels_tandem.go:7691
+//line kernels_tandem.go:7771
 }
 
 func gpu_extractFrom(f_ gpu_single, p_ gpu_plain, b_ gpu_block, l_ int64, n_ int64, top_ int64, alone_ bool) gpu_extraction {
-	/*line along.go:181*/ e_ := gpu_extract(top_)
-	/*line along.go:183*/ if b_.lanes_ < n_ {
+	/*line along.go:185*/ e_ := gpu_extract(top_)
+	/*line along.go:187*/ if b_.lanes_ < n_ {
 		t_ := gpu_extractLanes(f_, p_, b_, e_, b_.i0_+support.Div(l_, b_.lanes_), b_.j0_+support.Rem(l_, b_.lanes_), support.Div(n_, b_.lanes_), int64(0))
-		/*line along.go:184*/ e_ = t_
+		/*line along.go:188*/ e_ = t_
 	} else {
-		/*line along.go:185*/ if b_.fours_ {
+		/*line along.go:189*/ if b_.fours_ {
 			for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 				t2_ := gpu_extractLanes(f_, p_, b_, e_, i_, b_.j0_+l_, int64(0), n_)
-				/*line along.go:187*/ e_ = t2_
+				/*line along.go:191*/ e_ = t2_
 			}
 		} else {
-			/*line along.go:189*/ if alone_ {
+			/*line along.go:193*/ if alone_ {
 				for i2_ := b_.i0_; i2_ < b_.i1_; i2_ = i2_ + int64(1) {
 					for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + n_ {
 						x_, y_ := gpu_elementsAt(p_, b_, i2_, j_)
@@ -7719,9 +7799,9 @@ func gpu_extractFrom(f_ gpu_single, p_ gpu_plain, b_ gpu_block, l_ int64, n_ int
 			}
 		}
 	}
-	/*line along.go:204*/ e_.w_ = gpu_windowOf(f_, p_, e_)
+	/*line along.go:208*/ e_.w_ = gpu_windowOf(f_, p_, e_)
 	return e_
-//line kernels_tandem.go:7725
+//line kernels_tandem.go:7805
 }
 
 func gpu_fits(f_ gpu_single, p_ gpu_plain, w_ gpu_window, top_ int64, alone_ bool) bool {
@@ -7735,33 +7815,33 @@ func gpu_fits(f_ gpu_single, p_ gpu_plain, w_ gpu_window, top_ int64, alone_ boo
 	/*line block.go:93*/ lo_ = max(lo_, int64(1))
 //line block.go:95
 	return (w_.hi_ == uint32(0)) || (((int64((w_.hi_ >> (20))) <= top_) && (lo_ >= least_)) && ((top_ - lo_) <= (span_ - tail_)))
-//line kernels_tandem.go:7739
+//line kernels_tandem.go:7819
 }
 
 func gpu_plus_(e_ gpu_extracted, g_ gpu_extracted) gpu_extracted {
 //line block.go:30
 	t_ := gpu_extracted{a_: e_.a_ + g_.a_, b_: e_.b_ + g_.b_, c_: e_.c_ + g_.c_, d_: e_.d_ + g_.d_}
 	/*line block.go:30*/ return t_
-//line kernels_tandem.go:7746
+//line kernels_tandem.go:7826
 }
 
 func gpu_counted(e_ gpu_extraction, top_ int64) gpu_extracted {
 	/*line block.go:192*/ a_, b_, c_, d_ := gpu_magicFor(top_)
 	t5_ := gpu_extracted{a_: gpu_unitsAbove(e_.a_, a_), b_: gpu_unitsAbove(e_.b_, b_), c_: gpu_unitsAbove(e_.c_, c_), d_: gpu_unitsAbove(e_.d_, d_)}
 	/*line block.go:193*/ return t5_
-//line kernels_tandem.go:7753
+//line kernels_tandem.go:7833
 }
 
 func gpu_nowhere() gpu_window {
 	/*line block.go:39*/ t_ := gpu_window{lo_: uint32(4294967295)}
 	/*line block.go:39*/ return t_
-//line kernels_tandem.go:7759
+//line kernels_tandem.go:7839
 }
 
 func gpu_and(w_ gpu_window, v_ gpu_window) gpu_window {
 	/*line block.go:42*/ t_ := gpu_window{hi_: max(w_.hi_, v_.hi_), lo_: min(w_.lo_, v_.lo_)}
 	/*line block.go:42*/ return t_
-//line kernels_tandem.go:7765
+//line kernels_tandem.go:7845
 }
 
 func gpu_nextTop(f_ gpu_single, p_ gpu_plain, w_ gpu_window, top_ int64) int64 {
@@ -7769,14 +7849,14 @@ func gpu_nextTop(f_ gpu_single, p_ gpu_plain, w_ gpu_window, top_ int64) int64 {
 		return top_
 	}
 	return gpu_topOf(f_, p_, w_)
-//line kernels_tandem.go:7773
+//line kernels_tandem.go:7853
 }
 
 func gpu_addTo(f_ gpu_single, p_ gpu_plain, words_ []int64, e_ gpu_extracted, top_ int64) {
 	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-384)
 	gpu_addInt(words_, at_+int64(46), e_.a_)
 	gpu_addInt(words_, at_, e_.b_)
-//line kernels_tandem.go:7780
+//line kernels_tandem.go:7860
 }
 
 func gpu_topOf(f_ gpu_single, p_ gpu_plain, w_ gpu_window) int64 {
@@ -7791,12 +7871,12 @@ func gpu_topOf(f_ gpu_single, p_ gpu_plain, w_ gpu_window) int64 {
 		}
 	}
 	/*line block.go:116*/ return top_
-//line kernels_tandem.go:7795
+//line kernels_tandem.go:7875
 }
 
 func gpu_extractFitting(f_ gpu_single, p_ gpu_plain, b_ gpu_block, l_ int64, n_ int64, top_ int64) (gpu_extraction, int64) {
-	/*line along.go:246*/ var e_ gpu_extraction
-	/*line along.go:246*/ var rest_ int64
+	/*line along.go:250*/ var e_ gpu_extraction
+	/*line along.go:250*/ var rest_ int64
 	e_ = gpu_extract(gpu_used(top_))
 	for i_ := b_.i0_ + support.Div(l_, b_.lanes_); i_ < b_.i1_; i_ = i_ + support.Div(n_, b_.lanes_) {
 		for j_ := b_.j0_ + support.Rem(l_, b_.lanes_); j_ < b_.j1_; j_ = j_ + b_.lanes_ {
@@ -7809,19 +7889,19 @@ func gpu_extractFitting(f_ gpu_single, p_ gpu_plain, b_ gpu_block, l_ int64, n_ 
 		}
 	}
 	return e_, rest_
-//line kernels_tandem.go:7813
+//line kernels_tandem.go:7893
 }
 
 func gpu_used(top_ int64) int64 {
-	/*line along.go:238*/ if top_ == int64(0) {
+	/*line along.go:242*/ if top_ == int64(0) {
 		return int64(1026)
 	}
 	return top_
-//line kernels_tandem.go:7821
+//line kernels_tandem.go:7901
 }
 
 func gpu_addRest(f_ gpu_single, p_ gpu_plain, b_ gpu_block, l_ int64, n_ int64, top_ int64, words_ []int64) {
-//line along.go:263
+//line along.go:267
 	for i_ := b_.i0_ + support.Div(l_, b_.lanes_); i_ < b_.i1_; i_ = i_ + support.Div(n_, b_.lanes_) {
 		for j_ := b_.j0_ + support.Rem(l_, b_.lanes_); j_ < b_.j1_; j_ = j_ + b_.lanes_ {
 			x_, y_ := gpu_elementsAt(p_, b_, i_, j_)
@@ -7830,7 +7910,7 @@ func gpu_addRest(f_ gpu_single, p_ gpu_plain, b_ gpu_block, l_ int64, n_ int64, 
 			}
 		}
 	}
-//line kernels_tandem.go:7834
+//line kernels_tandem.go:7914
 }
 
 func gpu_leave(f_ gpu_single, p_ gpu_plain, words_ []int64, at_ int64, e_ gpu_extracted, top_ int64) {
@@ -7845,7 +7925,7 @@ func gpu_leave(f_ gpu_single, p_ gpu_plain, words_ []int64, at_ int64, e_ gpu_ex
 	/*line block.go:213*/ words_[t3_] = int64(0)
 	/*line block.go:213*/ words_[t4_] = int64(0)
 	/*line block.go:217*/ words_[at_+int64(24)] = top_ << (3)
-//line kernels_tandem.go:7849
+//line kernels_tandem.go:7929
 }
 
 func gpu_rounded(f_ gpu_single, v_ gpu_Value, special_ int64, q_ gpu_quotient) float32 {
@@ -7863,19 +7943,19 @@ func gpu_rounded(f_ gpu_single, v_ gpu_Value, special_ int64, q_ gpu_quotient) f
 		}
 	}
 	/*line format.go:117*/ return gpu_round(f_, v_)
-//line kernels_tandem.go:7867
+//line kernels_tandem.go:7947
 }
 
 func gpu_valueOf(f_ gpu_single, p_ gpu_plain, e_ gpu_extracted, top_ int64) gpu_Value {
 	/*line block.go:227*/ s_ := gpu_joined(e_.a_, e_.b_)
 	/*line block.go:229*/ return gpu_value(s_, gpu_unit(top_))
-//line kernels_tandem.go:7873
+//line kernels_tandem.go:7953
 }
 
 func gpu_ofWords(f_ gpu_single, sum_ []int64, q_ gpu_quotient) float32 {
 	/*line format.go:145*/ t_ := gpu_Top(sum_, gpu_wordsOf(f_), int64(-384))
 	/*line format.go:145*/ return gpu_rounded(f_, t_, sum_[24], q_)
-//line kernels_tandem.go:7879
+//line kernels_tandem.go:7959
 }
 
 func gpu_Carry(w_ []int64, at_ gpu_Place) {
@@ -7886,28 +7966,28 @@ func gpu_Carry(w_ []int64, at_ gpu_Place) {
 		w_[at_.At_+(k_*at_.Step_)] = v_ & int64(4294967295)
 	}
 	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
-//line kernels_tandem.go:7890
+//line kernels_tandem.go:7970
 }
 
 func gpu_wordsOf(f_ gpu_single) gpu_Place {
 	/*line format.go:140*/ t_ := gpu_Place{Step_: int64(1), N_: int64(24)}
 	/*line format.go:140*/ return t_
-//line kernels_tandem.go:7896
+//line kernels_tandem.go:7976
 }
 
 func gpu_extractFrom_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, l_ int64, n_ int64, top_ int64, alone_ bool) gpu_extraction {
-	/*line along.go:181*/ e_ := gpu_extract(top_)
-	/*line along.go:183*/ if b_.lanes_ < n_ {
+	/*line along.go:185*/ e_ := gpu_extract(top_)
+	/*line along.go:187*/ if b_.lanes_ < n_ {
 		t_ := gpu_extractLanes_(f_, p_, b_, e_, b_.i0_+support.Div(l_, b_.lanes_), b_.j0_+support.Rem(l_, b_.lanes_), support.Div(n_, b_.lanes_), int64(0))
-		/*line along.go:184*/ e_ = t_
+		/*line along.go:188*/ e_ = t_
 	} else {
-		/*line along.go:185*/ if b_.fours_ {
+		/*line along.go:189*/ if b_.fours_ {
 			for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 				t2_ := gpu_extractLanes_(f_, p_, b_, e_, i_, b_.j0_+l_, int64(0), n_)
-				/*line along.go:187*/ e_ = t2_
+				/*line along.go:191*/ e_ = t2_
 			}
 		} else {
-			/*line along.go:197*/ for i2_ := b_.i0_; i2_ < b_.i1_; i2_ = i2_ + int64(1) {
+			/*line along.go:201*/ for i2_ := b_.i0_; i2_ < b_.i1_; i2_ = i2_ + int64(1) {
 				for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + n_ {
 					x_, y_ := gpu_elementsAt__(p_, b_, i2_, j_)
 					e_ = gpu_with___________(f_, p_, e_, x_, y_, b_.shift_, b_.mask_, false)
@@ -7915,9 +7995,9 @@ func gpu_extractFrom_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, l_ int64, n_ i
 			}
 		}
 	}
-	/*line along.go:204*/ e_.w_ = gpu_windowOf_(f_, p_, e_)
+	/*line along.go:208*/ e_.w_ = gpu_windowOf_(f_, p_, e_)
 	return e_
-//line kernels_tandem.go:7921
+//line kernels_tandem.go:8001
 }
 
 func gpu_fits_(f_ gpu_double, p_ gpu_plain, w_ gpu_window, top_ int64, alone_ bool) bool {
@@ -7931,7 +8011,7 @@ func gpu_fits_(f_ gpu_double, p_ gpu_plain, w_ gpu_window, top_ int64, alone_ bo
 	/*line block.go:93*/ lo_ = max(lo_, int64(1))
 //line block.go:95
 	return (w_.hi_ == uint32(0)) || (((int64((w_.hi_ >> (20))) <= top_) && (lo_ >= least_)) && ((top_ - lo_) <= (span_ - tail_)))
-//line kernels_tandem.go:7935
+//line kernels_tandem.go:8015
 }
 
 func gpu_nextTop_(f_ gpu_double, p_ gpu_plain, w_ gpu_window, top_ int64) int64 {
@@ -7939,14 +8019,14 @@ func gpu_nextTop_(f_ gpu_double, p_ gpu_plain, w_ gpu_window, top_ int64) int64 
 		return top_
 	}
 	return gpu_topOf_(f_, p_, w_)
-//line kernels_tandem.go:7943
+//line kernels_tandem.go:8023
 }
 
 func gpu_addTo_(f_ gpu_double, p_ gpu_plain, words_ []int64, e_ gpu_extracted, top_ int64) {
 	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-2176)
 	gpu_addInt(words_, at_+int64(46), e_.a_)
 	gpu_addInt(words_, at_, e_.b_)
-//line kernels_tandem.go:7950
+//line kernels_tandem.go:8030
 }
 
 func gpu_topOf_(f_ gpu_double, p_ gpu_plain, w_ gpu_window) int64 {
@@ -7960,12 +8040,12 @@ func gpu_topOf_(f_ gpu_double, p_ gpu_plain, w_ gpu_window) int64 {
 		}
 	}
 	/*line block.go:116*/ return top_
-//line kernels_tandem.go:7964
+//line kernels_tandem.go:8044
 }
 
 func gpu_extractFitting_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, l_ int64, n_ int64, top_ int64) (gpu_extraction, int64) {
-	/*line along.go:246*/ var e_ gpu_extraction
-	/*line along.go:246*/ var rest_ int64
+	/*line along.go:250*/ var e_ gpu_extraction
+	/*line along.go:250*/ var rest_ int64
 	e_ = gpu_extract(gpu_used(top_))
 	for i_ := b_.i0_ + support.Div(l_, b_.lanes_); i_ < b_.i1_; i_ = i_ + support.Div(n_, b_.lanes_) {
 		for j_ := b_.j0_ + support.Rem(l_, b_.lanes_); j_ < b_.j1_; j_ = j_ + b_.lanes_ {
@@ -7978,11 +8058,11 @@ func gpu_extractFitting_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, l_ int64, n
 		}
 	}
 	return e_, rest_
-//line kernels_tandem.go:7982
+//line kernels_tandem.go:8062
 }
 
 func gpu_addRest_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, l_ int64, n_ int64, top_ int64, words_ []int64) {
-//line along.go:263
+//line along.go:267
 	for i_ := b_.i0_ + support.Div(l_, b_.lanes_); i_ < b_.i1_; i_ = i_ + support.Div(n_, b_.lanes_) {
 		for j_ := b_.j0_ + support.Rem(l_, b_.lanes_); j_ < b_.j1_; j_ = j_ + b_.lanes_ {
 			x_, y_ := gpu_elementsAt__(p_, b_, i_, j_)
@@ -7991,7 +8071,7 @@ func gpu_addRest_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, l_ int64, n_ int64
 			}
 		}
 	}
-//line kernels_tandem.go:7995
+//line kernels_tandem.go:8075
 }
 
 func gpu_leave_(f_ gpu_double, p_ gpu_plain, words_ []int64, at_ int64, e_ gpu_extracted, top_ int64) {
@@ -8006,7 +8086,7 @@ func gpu_leave_(f_ gpu_double, p_ gpu_plain, words_ []int64, at_ int64, e_ gpu_e
 	/*line block.go:213*/ words_[t3_] = int64(0)
 	/*line block.go:213*/ words_[t4_] = int64(0)
 	/*line block.go:217*/ words_[at_+int64(136)] = top_ << (3)
-//line kernels_tandem.go:8010
+//line kernels_tandem.go:8090
 }
 
 func gpu_rounded_(f_ gpu_double, v_ gpu_Value, special_ int64, q_ gpu_quotient) float64 {
@@ -8024,29 +8104,29 @@ func gpu_rounded_(f_ gpu_double, v_ gpu_Value, special_ int64, q_ gpu_quotient) 
 		}
 	}
 	/*line format.go:117*/ return gpu_round_(f_, v_)
-//line kernels_tandem.go:8028
+//line kernels_tandem.go:8108
 }
 
 func gpu_valueOf_(f_ gpu_double, p_ gpu_plain, e_ gpu_extracted, top_ int64) gpu_Value {
 	/*line block.go:227*/ s_ := gpu_joined(e_.a_, e_.b_)
 	/*line block.go:229*/ return gpu_value(s_, gpu_unit(top_))
-//line kernels_tandem.go:8034
+//line kernels_tandem.go:8114
 }
 
 func gpu_ofWords_(f_ gpu_double, sum_ []int64, q_ gpu_quotient) float64 {
 	/*line format.go:145*/ t_ := gpu_Top(sum_, gpu_wordsOf_(f_), int64(-2176))
 	/*line format.go:145*/ return gpu_rounded_(f_, t_, sum_[136], q_)
-//line kernels_tandem.go:8040
+//line kernels_tandem.go:8120
 }
 
 func gpu_wordsOf_(f_ gpu_double) gpu_Place {
 	/*line format.go:140*/ t_ := gpu_Place{Step_: int64(1), N_: int64(136)}
 	/*line format.go:140*/ return t_
-//line kernels_tandem.go:8046
+//line kernels_tandem.go:8126
 }
 
 func gpu_guessLanes_(f_ gpu_single, p_ gpu_product, b_ gpu_block, g_ gpu_guess, i_ int64, j_ int64, di_ int64, dj_ int64) gpu_guess {
-	/*line along.go:308*/ for ((i_ + (int64(3) * di_)) < b_.i1_) && ((j_ + (int64(3) * dj_)) < b_.j1_) {
+	/*line along.go:312*/ for ((i_ + (int64(3) * di_)) < b_.i1_) && ((j_ + (int64(3) * dj_)) < b_.j1_) {
 		x0_, y0_ := gpu_elementsAt_(p_, b_, i_, j_)
 		x1_, y1_ := gpu_elementsAt_(p_, b_, i_+di_, j_+dj_)
 		x2_, y2_ := gpu_elementsAt_(p_, b_, i_+(int64(2)*di_), j_+(int64(2)*dj_))
@@ -8055,32 +8135,32 @@ func gpu_guessLanes_(f_ gpu_single, p_ gpu_product, b_ gpu_block, g_ gpu_guess, 
 		g_ = gpu_plus__(f_, p_, g_, x1_, y1_, b_.shift_, b_.mask_, true)
 		g_ = gpu_plus__(f_, p_, g_, x2_, y2_, b_.shift_, b_.mask_, true)
 		g_ = gpu_plus__(f_, p_, g_, x3_, y3_, b_.shift_, b_.mask_, true)
-		/*line along.go:308*/ t_ := i_ + (int64(4) * di_)
-		/*line along.go:308*/ t2_ := j_ + (int64(4) * dj_)
-		/*line along.go:308*/ i_ = t_
-		/*line along.go:308*/ j_ = t2_
+		/*line along.go:312*/ t_ := i_ + (int64(4) * di_)
+		/*line along.go:312*/ t2_ := j_ + (int64(4) * dj_)
+		/*line along.go:312*/ i_ = t_
+		/*line along.go:312*/ j_ = t2_
 	}
-	/*line along.go:318*/ for (i_ < b_.i1_) && (j_ < b_.j1_) {
+	/*line along.go:322*/ for (i_ < b_.i1_) && (j_ < b_.j1_) {
 		x_, y_ := gpu_elementsAt_(p_, b_, i_, j_)
 		g_ = gpu_plus__(f_, p_, g_, x_, y_, b_.shift_, b_.mask_, true)
-		/*line along.go:318*/ t11_ := i_ + di_
-		/*line along.go:318*/ t12_ := j_ + dj_
-		/*line along.go:318*/ i_ = t11_
-		/*line along.go:318*/ j_ = t12_
+		/*line along.go:322*/ t11_ := i_ + di_
+		/*line along.go:322*/ t12_ := j_ + dj_
+		/*line along.go:322*/ i_ = t11_
+		/*line along.go:322*/ j_ = t12_
 	}
-	/*line along.go:322*/ return g_
-//line kernels_tandem.go:8073
+	/*line along.go:326*/ return g_
+//line kernels_tandem.go:8153
 }
 
 func gpu_elementsAt_(p_ gpu_product, b_ gpu_block, i_ int64, j_ int64) (float32, float32) {
-	/*line along.go:170*/ var x_ float32
-	/*line along.go:170*/ var y_ float32
+	/*line along.go:174*/ var x_ float32
+	/*line along.go:174*/ var y_ float32
 	t_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
-	/*line along.go:171*/ x_ = t_
-	/*line along.go:171*/ y_ = float32(0)
-	/*line along.go:173*/ y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
-	/*line along.go:175*/ return x_, y_
-//line kernels_tandem.go:8084
+	/*line along.go:175*/ x_ = t_
+	/*line along.go:175*/ y_ = float32(0)
+	/*line along.go:177*/ y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
+	/*line along.go:179*/ return x_, y_
+//line kernels_tandem.go:8164
 }
 
 func gpu_plus__(f_ gpu_single, p_ gpu_product, g_ gpu_guess, x_ float32, y_ float32, shift_ float32, mask_ int64, quick_ bool) gpu_guess {
@@ -8094,22 +8174,22 @@ func gpu_plus__(f_ gpu_single, p_ gpu_product, g_ gpu_guess, x_ float32, y_ floa
 	sum_, err_ := gpu_twoSum(g_.sum_, t3_)
 	/*line guess.go:47*/ t7_ := gpu_guess{sum_: sum_, rest_: float64(0), off_: g_.off_ + math.Abs(err_)}
 	/*line guess.go:47*/ return t7_
-//line kernels_tandem.go:8098
+//line kernels_tandem.go:8178
 }
 
 func gpu_extractFrom__(f_ gpu_single, p_ gpu_product, b_ gpu_block, l_ int64, n_ int64, top_ int64, alone_ bool) gpu_extraction {
-	/*line along.go:181*/ e_ := gpu_extract(top_)
-	/*line along.go:183*/ if b_.lanes_ < n_ {
+	/*line along.go:185*/ e_ := gpu_extract(top_)
+	/*line along.go:187*/ if b_.lanes_ < n_ {
 		t_ := gpu_extractLanes__(f_, p_, b_, e_, b_.i0_+support.Div(l_, b_.lanes_), b_.j0_+support.Rem(l_, b_.lanes_), support.Div(n_, b_.lanes_), int64(0))
-		/*line along.go:184*/ e_ = t_
+		/*line along.go:188*/ e_ = t_
 	} else {
-		/*line along.go:185*/ if b_.fours_ {
+		/*line along.go:189*/ if b_.fours_ {
 			for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 				t2_ := gpu_extractLanes__(f_, p_, b_, e_, i_, b_.j0_+l_, int64(0), n_)
-				/*line along.go:187*/ e_ = t2_
+				/*line along.go:191*/ e_ = t2_
 			}
 		} else {
-			/*line along.go:197*/ for i2_ := b_.i0_; i2_ < b_.i1_; i2_ = i2_ + int64(1) {
+			/*line along.go:201*/ for i2_ := b_.i0_; i2_ < b_.i1_; i2_ = i2_ + int64(1) {
 				for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + n_ {
 					x_, y_ := gpu_elementsAt_(p_, b_, i2_, j_)
 					e_ = gpu_with____________(f_, p_, e_, x_, y_, b_.shift_, b_.mask_, false)
@@ -8117,9 +8197,9 @@ func gpu_extractFrom__(f_ gpu_single, p_ gpu_product, b_ gpu_block, l_ int64, n_
 			}
 		}
 	}
-	/*line along.go:204*/ e_.w_ = gpu_windowOf__(f_, p_, e_)
+	/*line along.go:208*/ e_.w_ = gpu_windowOf__(f_, p_, e_)
 	return e_
-//line kernels_tandem.go:8123
+//line kernels_tandem.go:8203
 }
 
 func gpu_fits__(f_ gpu_single, p_ gpu_product, w_ gpu_window, top_ int64, alone_ bool) bool {
@@ -8134,7 +8214,7 @@ func gpu_fits__(f_ gpu_single, p_ gpu_product, w_ gpu_window, top_ int64, alone_
 	/*line block.go:93*/ lo_ = max(lo_, int64(1))
 //line block.go:95
 	return (w_.hi_ == uint32(0)) || (((int64((w_.hi_ >> (20))) <= top_) && (lo_ >= least_)) && ((top_ - lo_) <= (span_ - tail_)))
-//line kernels_tandem.go:8138
+//line kernels_tandem.go:8218
 }
 
 func gpu_nextTop__(f_ gpu_single, p_ gpu_product, w_ gpu_window, top_ int64) int64 {
@@ -8142,14 +8222,14 @@ func gpu_nextTop__(f_ gpu_single, p_ gpu_product, w_ gpu_window, top_ int64) int
 		return top_
 	}
 	return gpu_topOf__(f_, p_, w_)
-//line kernels_tandem.go:8146
+//line kernels_tandem.go:8226
 }
 
 func gpu_addTo__(f_ gpu_single, p_ gpu_product, words_ []int64, e_ gpu_extracted, top_ int64) {
 	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-384)
 	gpu_addInt(words_, at_+int64(46), e_.a_)
 	gpu_addInt(words_, at_, e_.b_)
-//line kernels_tandem.go:8153
+//line kernels_tandem.go:8233
 }
 
 func gpu_topOf__(f_ gpu_single, p_ gpu_product, w_ gpu_window) int64 {
@@ -8164,12 +8244,12 @@ func gpu_topOf__(f_ gpu_single, p_ gpu_product, w_ gpu_window) int64 {
 		}
 	}
 	/*line block.go:116*/ return top_
-//line kernels_tandem.go:8168
+//line kernels_tandem.go:8248
 }
 
 func gpu_extractFitting__(f_ gpu_single, p_ gpu_product, b_ gpu_block, l_ int64, n_ int64, top_ int64) (gpu_extraction, int64) {
-	/*line along.go:246*/ var e_ gpu_extraction
-	/*line along.go:246*/ var rest_ int64
+	/*line along.go:250*/ var e_ gpu_extraction
+	/*line along.go:250*/ var rest_ int64
 	e_ = gpu_extract(gpu_used(top_))
 	for i_ := b_.i0_ + support.Div(l_, b_.lanes_); i_ < b_.i1_; i_ = i_ + support.Div(n_, b_.lanes_) {
 		for j_ := b_.j0_ + support.Rem(l_, b_.lanes_); j_ < b_.j1_; j_ = j_ + b_.lanes_ {
@@ -8182,11 +8262,11 @@ func gpu_extractFitting__(f_ gpu_single, p_ gpu_product, b_ gpu_block, l_ int64,
 		}
 	}
 	return e_, rest_
-//line kernels_tandem.go:8186
+//line kernels_tandem.go:8266
 }
 
 func gpu_addRest__(f_ gpu_single, p_ gpu_product, b_ gpu_block, l_ int64, n_ int64, top_ int64, words_ []int64) {
-//line along.go:263
+//line along.go:267
 	for i_ := b_.i0_ + support.Div(l_, b_.lanes_); i_ < b_.i1_; i_ = i_ + support.Div(n_, b_.lanes_) {
 		for j_ := b_.j0_ + support.Rem(l_, b_.lanes_); j_ < b_.j1_; j_ = j_ + b_.lanes_ {
 			x_, y_ := gpu_elementsAt_(p_, b_, i_, j_)
@@ -8195,7 +8275,7 @@ func gpu_addRest__(f_ gpu_single, p_ gpu_product, b_ gpu_block, l_ int64, n_ int
 			}
 		}
 	}
-//line kernels_tandem.go:8199
+//line kernels_tandem.go:8279
 }
 
 func gpu_leave__(f_ gpu_single, p_ gpu_product, words_ []int64, at_ int64, e_ gpu_extracted, top_ int64) {
@@ -8210,28 +8290,28 @@ func gpu_leave__(f_ gpu_single, p_ gpu_product, words_ []int64, at_ int64, e_ gp
 	/*line block.go:213*/ words_[t3_] = int64(0)
 	/*line block.go:213*/ words_[t4_] = int64(0)
 	/*line block.go:217*/ words_[at_+int64(24)] = top_ << (3)
-//line kernels_tandem.go:8214
+//line kernels_tandem.go:8294
 }
 
 func gpu_valueOf__(f_ gpu_single, p_ gpu_product, e_ gpu_extracted, top_ int64) gpu_Value {
 	/*line block.go:227*/ s_ := gpu_joined(e_.a_, e_.b_)
 	/*line block.go:229*/ return gpu_value(s_, gpu_unit(top_))
-//line kernels_tandem.go:8220
+//line kernels_tandem.go:8300
 }
 
 func gpu_extractFrom___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, l_ int64, n_ int64, top_ int64, alone_ bool) gpu_extraction {
-	/*line along.go:181*/ e_ := gpu_extract(top_)
-	/*line along.go:183*/ if b_.lanes_ < n_ {
+	/*line along.go:185*/ e_ := gpu_extract(top_)
+	/*line along.go:187*/ if b_.lanes_ < n_ {
 		t_ := gpu_extractLanes___(f_, p_, b_, e_, b_.i0_+support.Div(l_, b_.lanes_), b_.j0_+support.Rem(l_, b_.lanes_), support.Div(n_, b_.lanes_), int64(0))
-		/*line along.go:184*/ e_ = t_
+		/*line along.go:188*/ e_ = t_
 	} else {
-		/*line along.go:185*/ if b_.fours_ {
+		/*line along.go:189*/ if b_.fours_ {
 			for i_ := b_.i0_; i_ < b_.i1_; i_ = i_ + int64(1) {
 				t2_ := gpu_extractLanes___(f_, p_, b_, e_, i_, b_.j0_+l_, int64(0), n_)
-				/*line along.go:187*/ e_ = t2_
+				/*line along.go:191*/ e_ = t2_
 			}
 		} else {
-			/*line along.go:197*/ for i2_ := b_.i0_; i2_ < b_.i1_; i2_ = i2_ + int64(1) {
+			/*line along.go:201*/ for i2_ := b_.i0_; i2_ < b_.i1_; i2_ = i2_ + int64(1) {
 				for j_ := b_.j0_ + l_; j_ < b_.j1_; j_ = j_ + n_ {
 					x_, y_ := gpu_elementsAt___(p_, b_, i2_, j_)
 					e_ = gpu_with_____________(f_, p_, e_, x_, y_, b_.shift_, b_.mask_, false)
@@ -8239,9 +8319,9 @@ func gpu_extractFrom___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, l_ int64, 
 			}
 		}
 	}
-	/*line along.go:204*/ e_.w_ = gpu_windowOf___(f_, p_, e_)
+	/*line along.go:208*/ e_.w_ = gpu_windowOf___(f_, p_, e_)
 	return e_
-//line kernels_tandem.go:8245
+//line kernels_tandem.go:8325
 }
 
 func gpu_fits___(f_ gpu_double, p_ gpu_product, w_ gpu_window, top_ int64, alone_ bool) bool {
@@ -8255,7 +8335,7 @@ func gpu_fits___(f_ gpu_double, p_ gpu_product, w_ gpu_window, top_ int64, alone
 	/*line block.go:91*/ lo_ := int64((w_.lo_ >> (20)))
 //line block.go:95
 	return (w_.hi_ == uint32(0)) || (((int64((w_.hi_ >> (20))) <= top_) && (lo_ >= least_)) && ((top_ - lo_) <= (span_ - tail_)))
-//line kernels_tandem.go:8259
+//line kernels_tandem.go:8339
 }
 
 func gpu_nextTop___(f_ gpu_double, p_ gpu_product, w_ gpu_window, top_ int64) int64 {
@@ -8263,7 +8343,7 @@ func gpu_nextTop___(f_ gpu_double, p_ gpu_product, w_ gpu_window, top_ int64) in
 		return top_
 	}
 	return gpu_topOf___(f_, p_, w_)
-//line kernels_tandem.go:8267
+//line kernels_tandem.go:8347
 }
 
 func gpu_addTo___(f_ gpu_double, p_ gpu_product, words_ []int64, e_ gpu_extracted, top_ int64) {
@@ -8272,7 +8352,7 @@ func gpu_addTo___(f_ gpu_double, p_ gpu_product, words_ []int64, e_ gpu_extracte
 	gpu_addInt(words_, at_, e_.b_)
 	/*line block.go:205*/ gpu_addInt(words_, (at_+int64(46))-int64(54), e_.c_)
 	gpu_addInt(words_, at_-int64(54), e_.d_)
-//line kernels_tandem.go:8276
+//line kernels_tandem.go:8356
 }
 
 func gpu_topOf___(f_ gpu_double, p_ gpu_product, w_ gpu_window) int64 {
@@ -8287,12 +8367,12 @@ func gpu_topOf___(f_ gpu_double, p_ gpu_product, w_ gpu_window) int64 {
 		}
 	}
 	/*line block.go:116*/ return top_
-//line kernels_tandem.go:8291
+//line kernels_tandem.go:8371
 }
 
 func gpu_extractFitting___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, l_ int64, n_ int64, top_ int64) (gpu_extraction, int64) {
-	/*line along.go:246*/ var e_ gpu_extraction
-	/*line along.go:246*/ var rest_ int64
+	/*line along.go:250*/ var e_ gpu_extraction
+	/*line along.go:250*/ var rest_ int64
 	e_ = gpu_extract(gpu_used(top_))
 	for i_ := b_.i0_ + support.Div(l_, b_.lanes_); i_ < b_.i1_; i_ = i_ + support.Div(n_, b_.lanes_) {
 		for j_ := b_.j0_ + support.Rem(l_, b_.lanes_); j_ < b_.j1_; j_ = j_ + b_.lanes_ {
@@ -8305,11 +8385,11 @@ func gpu_extractFitting___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, l_ int6
 		}
 	}
 	return e_, rest_
-//line kernels_tandem.go:8309
+//line kernels_tandem.go:8389
 }
 
 func gpu_addRest___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, l_ int64, n_ int64, top_ int64, words_ []int64) {
-//line along.go:263
+//line along.go:267
 	for i_ := b_.i0_ + support.Div(l_, b_.lanes_); i_ < b_.i1_; i_ = i_ + support.Div(n_, b_.lanes_) {
 		for j_ := b_.j0_ + support.Rem(l_, b_.lanes_); j_ < b_.j1_; j_ = j_ + b_.lanes_ {
 			x_, y_ := gpu_elementsAt___(p_, b_, i_, j_)
@@ -8318,7 +8398,7 @@ func gpu_addRest___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, l_ int64, n_ i
 			}
 		}
 	}
-//line kernels_tandem.go:8322
+//line kernels_tandem.go:8402
 }
 
 func gpu_leave___(f_ gpu_double, p_ gpu_product, words_ []int64, at_ int64, e_ gpu_extracted, top_ int64) {
@@ -8339,17 +8419,17 @@ func gpu_leave___(f_ gpu_double, p_ gpu_product, words_ []int64, at_ int64, e_ g
 	/*line block.go:215*/ words_[t7_] = t9_
 	/*line block.go:215*/ words_[t8_] = t10_
 	/*line block.go:217*/ words_[at_+int64(136)] = top_ << (3)
-//line kernels_tandem.go:8343
+//line kernels_tandem.go:8423
 }
 
 func gpu_valueOf___(f_ gpu_double, p_ gpu_product, e_ gpu_extracted, top_ int64) gpu_Value {
 	/*line block.go:227*/ s_ := gpu_joined(e_.a_, e_.b_)
 	/*line block.go:231*/ return gpu_valueWith(s_, int64(54), gpu_joined(e_.c_, e_.d_), gpu_unit(top_)-int64(54))
-//line kernels_tandem.go:8349
+//line kernels_tandem.go:8429
 }
 
 func gpu_guessLine(f_ gpu_single, p_ gpu_plain, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, n_ int64, down_ bool, shift_ float32, mask_ int64, quick_ bool) gpu_guess {
-	/*line each.go:119*/ var g_ gpu_guess
+	/*line each.go:122*/ var g_ gpu_guess
 	if down_ {
 		for t_, k_ := n_, int64(0); k_ < t_; k_ = k_ + int64(1) {
 			z_, w_ := gpu_lineElements(p_, x_, x_, o_, k_, true)
@@ -8362,7 +8442,7 @@ func gpu_guessLine(f_ gpu_single, p_ gpu_plain, x_ gpu_Matrix, y_ gpu_Matrix, o_
 		g_ = gpu_plus(f_, p_, g_, z2_, w2_, shift_, mask_, quick_)
 	}
 	return g_
-//line kernels_tandem.go:8366
+//line kernels_tandem.go:8446
 }
 
 func gpu_put(c_ gpu_Matrix, o_ int64, v_ float32) {
@@ -8371,12 +8451,12 @@ func gpu_put(c_ gpu_Matrix, o_ int64, v_ float32) {
 	} else {
 		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
 	}
-//line kernels_tandem.go:8375
+//line kernels_tandem.go:8455
 }
 
 func gpu_extractLine(f_ gpu_single, p_ gpu_plain, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, i_ int64, end_ int64, down_ bool, shift_ float32, mask_ int64, top_ int64, alone_ bool) gpu_extraction {
-	/*line each.go:138*/ e_ := gpu_extract(top_)
-	/*line each.go:138*/ k_ := i_
+	/*line each.go:141*/ e_ := gpu_extract(top_)
+	/*line each.go:141*/ k_ := i_
 	if down_ {
 		for ; (k_ + int64(3)) < end_; k_ = k_ + int64(4) {
 			z0_, w0_ := gpu_lineElements(p_, x_, x_, o_, k_, true)
@@ -8400,44 +8480,44 @@ func gpu_extractLine(f_ gpu_single, p_ gpu_plain, x_ gpu_Matrix, y_ gpu_Matrix, 
 	}
 	e_.w_ = gpu_windowOf(f_, p_, e_)
 	return e_
-//line kernels_tandem.go:8404
+//line kernels_tandem.go:8484
 }
 
 func gpu_clearWords(words_ []int64, at_ gpu_Place) {
 	/*line prefix.go:71*/ for t_, k_ := at_.N_+int64(1), int64(0); k_ < t_; k_ = k_ + int64(1) {
 		words_[at_.At_+(k_*at_.Step_)] = int64(0)
 	}
-//line kernels_tandem.go:8411
+//line kernels_tandem.go:8491
 }
 
 func gpu_addTo____(f_ gpu_single, p_ gpu_plain, words_ []int64, e_ gpu_extracted, top_ int64) {
 	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-384)
 	gpu_addInt_(words_, at_+int64(46), e_.a_)
 	gpu_addInt_(words_, at_, e_.b_)
-//line kernels_tandem.go:8418
+//line kernels_tandem.go:8498
 }
 
 func gpu_lineElements(p_ gpu_plain, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, k_ int64, down_ bool) (float32, float32) {
-	/*line each.go:165*/ var z_ float32
-	/*line each.go:165*/ var w_ float32
+	/*line each.go:168*/ var z_ float32
+	/*line each.go:168*/ var w_ float32
 	if down_ {
 		z_ = x_.Data_[(k_*x_.Stride_)+o_]
 		return z_, z_
 	}
-	/*line each.go:173*/ return x_.Data_[(o_*x_.Stride_)+k_], w_
-//line kernels_tandem.go:8429
+	/*line each.go:176*/ return x_.Data_[(o_*x_.Stride_)+k_], w_
+//line kernels_tandem.go:8509
 }
 
 func gpu_addTerm(f_ gpu_single, p_ gpu_plain, words_ []int64, x_ float32, y_ float32, shift_ float32, mask_ int64) {
 	/*line format.go:73*/ u_, v_ := gpu_factors(p_, x_, y_, shift_, mask_)
 	/*line format.go:77*/ gpu_addNumber(f_, words_, float64(u_*v_))
-//line kernels_tandem.go:8435
+//line kernels_tandem.go:8515
 }
 
 func gpu_ofWords__(f_ gpu_single, sum_ []int64, q_ gpu_quotient) float32 {
 	/*line format.go:145*/ t_ := gpu_Top_(sum_, gpu_wordsOf(f_), int64(-384))
 	/*line format.go:145*/ return gpu_rounded(f_, t_, sum_[24], q_)
-//line kernels_tandem.go:8441
+//line kernels_tandem.go:8521
 }
 
 func gpu_Carry_(w_ []int64, at_ gpu_Place) {
@@ -8448,11 +8528,11 @@ func gpu_Carry_(w_ []int64, at_ gpu_Place) {
 		w_[at_.At_+(k_*at_.Step_)] = v_ & int64(4294967295)
 	}
 	w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] = w_[at_.At_+((at_.N_-int64(1))*at_.Step_)] + c_
-//line kernels_tandem.go:8452
+//line kernels_tandem.go:8532
 }
 
 func gpu_guessLine_(f_ gpu_double, p_ gpu_plain, x_ gpu_Matrix_, y_ gpu_Matrix_, o_ int64, n_ int64, down_ bool, shift_ float64, mask_ int64, quick_ bool) gpu_guess {
-	/*line each.go:119*/ var g_ gpu_guess
+	/*line each.go:122*/ var g_ gpu_guess
 	if down_ {
 		for t_, k_ := n_, int64(0); k_ < t_; k_ = k_ + int64(1) {
 			z_, w_ := gpu_lineElements_(p_, x_, x_, o_, k_, true)
@@ -8465,7 +8545,7 @@ func gpu_guessLine_(f_ gpu_double, p_ gpu_plain, x_ gpu_Matrix_, y_ gpu_Matrix_,
 		g_ = gpu_plus_____(f_, p_, g_, z2_, w2_, shift_, mask_, quick_)
 	}
 	return g_
-//line kernels_tandem.go:8469
+//line kernels_tandem.go:8549
 }
 
 func gpu_sure_(f_ gpu_double, g_ gpu_guess, q_ gpu_quotient, quick_ bool, n_ int64) (float64, bool) {
@@ -8488,7 +8568,7 @@ func gpu_sure_(f_ gpu_double, g_ gpu_guess, q_ gpu_quotient, quick_ bool, n_ int
 	/*line guess.go:109*/ a_ := g_.sum_ + (g_.rest_ - g_.off_)
 	/*line guess.go:109*/ b_ := g_.sum_ + (g_.rest_ + g_.off_)
 	return a_, (ok_ && (a_ == b_)) && ((a_ != float64(0)) || (g_.off_ == float64(0)))
-//line kernels_tandem.go:8492
+//line kernels_tandem.go:8572
 }
 
 func gpu_put_(c_ gpu_Matrix_, o_ int64, v_ float64) {
@@ -8497,12 +8577,12 @@ func gpu_put_(c_ gpu_Matrix_, o_ int64, v_ float64) {
 	} else {
 		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
 	}
-//line kernels_tandem.go:8501
+//line kernels_tandem.go:8581
 }
 
 func gpu_extractLine_(f_ gpu_double, p_ gpu_plain, x_ gpu_Matrix_, y_ gpu_Matrix_, o_ int64, i_ int64, end_ int64, down_ bool, shift_ float64, mask_ int64, top_ int64, alone_ bool) gpu_extraction {
-	/*line each.go:138*/ e_ := gpu_extract(top_)
-	/*line each.go:138*/ k_ := i_
+	/*line each.go:141*/ e_ := gpu_extract(top_)
+	/*line each.go:141*/ k_ := i_
 	if down_ {
 		for ; (k_ + int64(3)) < end_; k_ = k_ + int64(4) {
 			z0_, w0_ := gpu_lineElements_(p_, x_, x_, o_, k_, true)
@@ -8526,41 +8606,41 @@ func gpu_extractLine_(f_ gpu_double, p_ gpu_plain, x_ gpu_Matrix_, y_ gpu_Matrix
 	}
 	e_.w_ = gpu_windowOf_(f_, p_, e_)
 	return e_
-//line kernels_tandem.go:8530
+//line kernels_tandem.go:8610
 }
 
 func gpu_addTo_____(f_ gpu_double, p_ gpu_plain, words_ []int64, e_ gpu_extracted, top_ int64) {
 	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-2176)
 	gpu_addInt_(words_, at_+int64(46), e_.a_)
 	gpu_addInt_(words_, at_, e_.b_)
-//line kernels_tandem.go:8537
+//line kernels_tandem.go:8617
 }
 
 func gpu_lineElements_(p_ gpu_plain, x_ gpu_Matrix_, y_ gpu_Matrix_, o_ int64, k_ int64, down_ bool) (float64, float64) {
-	/*line each.go:165*/ var z_ float64
-	/*line each.go:165*/ var w_ float64
+	/*line each.go:168*/ var z_ float64
+	/*line each.go:168*/ var w_ float64
 	if down_ {
 		z_ = x_.Data_[(k_*x_.Stride_)+o_]
 		return z_, z_
 	}
-	/*line each.go:173*/ return x_.Data_[(o_*x_.Stride_)+k_], w_
-//line kernels_tandem.go:8548
+	/*line each.go:176*/ return x_.Data_[(o_*x_.Stride_)+k_], w_
+//line kernels_tandem.go:8628
 }
 
 func gpu_addTerm_(f_ gpu_double, p_ gpu_plain, words_ []int64, x_ float64, y_ float64, shift_ float64, mask_ int64) {
 	/*line format.go:73*/ u_, v_ := gpu_factors__(p_, x_, y_, shift_, mask_)
 	/*line format.go:77*/ gpu_addNumber_(f_, words_, float64(u_*v_))
-//line kernels_tandem.go:8554
+//line kernels_tandem.go:8634
 }
 
 func gpu_ofWords___(f_ gpu_double, sum_ []int64, q_ gpu_quotient) float64 {
 	/*line format.go:145*/ t_ := gpu_Top_(sum_, gpu_wordsOf_(f_), int64(-2176))
 	/*line format.go:145*/ return gpu_rounded_(f_, t_, sum_[136], q_)
-//line kernels_tandem.go:8560
+//line kernels_tandem.go:8640
 }
 
 func gpu_guessLine__(f_ gpu_single, p_ gpu_product, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, n_ int64, down_ bool, shift_ float32, mask_ int64, quick_ bool) gpu_guess {
-	/*line each.go:119*/ var g_ gpu_guess
+	/*line each.go:122*/ var g_ gpu_guess
 	if down_ {
 		for t_, k_ := n_, int64(0); k_ < t_; k_ = k_ + int64(1) {
 			z_, w_ := gpu_lineElements__(p_, x_, x_, o_, k_, true)
@@ -8573,12 +8653,12 @@ func gpu_guessLine__(f_ gpu_single, p_ gpu_product, x_ gpu_Matrix, y_ gpu_Matrix
 		g_ = gpu_plus__(f_, p_, g_, z2_, w2_, shift_, mask_, quick_)
 	}
 	return g_
-//line kernels_tandem.go:8577
+//line kernels_tandem.go:8657
 }
 
 func gpu_extractLine__(f_ gpu_single, p_ gpu_product, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, i_ int64, end_ int64, down_ bool, shift_ float32, mask_ int64, top_ int64, alone_ bool) gpu_extraction {
-	/*line each.go:138*/ e_ := gpu_extract(top_)
-	/*line each.go:138*/ k_ := i_
+	/*line each.go:141*/ e_ := gpu_extract(top_)
+	/*line each.go:141*/ k_ := i_
 	if down_ {
 		for ; (k_ + int64(3)) < end_; k_ = k_ + int64(4) {
 			z0_, w0_ := gpu_lineElements__(p_, x_, x_, o_, k_, true)
@@ -8602,36 +8682,36 @@ func gpu_extractLine__(f_ gpu_single, p_ gpu_product, x_ gpu_Matrix, y_ gpu_Matr
 	}
 	e_.w_ = gpu_windowOf__(f_, p_, e_)
 	return e_
-//line kernels_tandem.go:8606
+//line kernels_tandem.go:8686
 }
 
 func gpu_addTo______(f_ gpu_single, p_ gpu_product, words_ []int64, e_ gpu_extracted, top_ int64) {
 	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-384)
 	gpu_addInt_(words_, at_+int64(46), e_.a_)
 	gpu_addInt_(words_, at_, e_.b_)
-//line kernels_tandem.go:8613
+//line kernels_tandem.go:8693
 }
 
 func gpu_lineElements__(p_ gpu_product, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, k_ int64, down_ bool) (float32, float32) {
-	/*line each.go:165*/ var z_ float32
-	/*line each.go:165*/ var w_ float32
+	/*line each.go:168*/ var z_ float32
+	/*line each.go:168*/ var w_ float32
 	if down_ {
 		z_ = x_.Data_[(k_*x_.Stride_)+o_]
 		return z_, z_
 	}
-	/*line each.go:171*/ w_ = y_.Data_[(o_*y_.Stride_)+k_]
-	/*line each.go:173*/ return x_.Data_[(o_*x_.Stride_)+k_], w_
-//line kernels_tandem.go:8625
+	/*line each.go:174*/ w_ = y_.Data_[(o_*y_.Stride_)+k_]
+	/*line each.go:176*/ return x_.Data_[(o_*x_.Stride_)+k_], w_
+//line kernels_tandem.go:8705
 }
 
 func gpu_addTerm__(f_ gpu_single, p_ gpu_product, words_ []int64, x_ float32, y_ float32, shift_ float32, mask_ int64) {
 	/*line format.go:73*/ u_, v_ := gpu_factors_(p_, x_, y_, shift_, mask_)
 	/*line format.go:77*/ gpu_addNumber(f_, words_, float64(u_*v_))
-//line kernels_tandem.go:8631
+//line kernels_tandem.go:8711
 }
 
 func gpu_guessLine___(f_ gpu_double, p_ gpu_product, x_ gpu_Matrix_, y_ gpu_Matrix_, o_ int64, n_ int64, down_ bool, shift_ float64, mask_ int64, quick_ bool) gpu_guess {
-	/*line each.go:119*/ var g_ gpu_guess
+	/*line each.go:122*/ var g_ gpu_guess
 	if down_ {
 		for t_, k_ := n_, int64(0); k_ < t_; k_ = k_ + int64(1) {
 			z_, w_ := gpu_lineElements___(p_, x_, x_, o_, k_, true)
@@ -8644,12 +8724,12 @@ func gpu_guessLine___(f_ gpu_double, p_ gpu_product, x_ gpu_Matrix_, y_ gpu_Matr
 		g_ = gpu_plus______(f_, p_, g_, z2_, w2_, shift_, mask_, quick_)
 	}
 	return g_
-//line kernels_tandem.go:8648
+//line kernels_tandem.go:8728
 }
 
 func gpu_extractLine___(f_ gpu_double, p_ gpu_product, x_ gpu_Matrix_, y_ gpu_Matrix_, o_ int64, i_ int64, end_ int64, down_ bool, shift_ float64, mask_ int64, top_ int64, alone_ bool) gpu_extraction {
-	/*line each.go:138*/ e_ := gpu_extract(top_)
-	/*line each.go:138*/ k_ := i_
+	/*line each.go:141*/ e_ := gpu_extract(top_)
+	/*line each.go:141*/ k_ := i_
 	if down_ {
 		for ; (k_ + int64(3)) < end_; k_ = k_ + int64(4) {
 			z0_, w0_ := gpu_lineElements___(p_, x_, x_, o_, k_, true)
@@ -8673,7 +8753,7 @@ func gpu_extractLine___(f_ gpu_double, p_ gpu_product, x_ gpu_Matrix_, y_ gpu_Ma
 	}
 	e_.w_ = gpu_windowOf___(f_, p_, e_)
 	return e_
-//line kernels_tandem.go:8677
+//line kernels_tandem.go:8757
 }
 
 func gpu_addTo_______(f_ gpu_double, p_ gpu_product, words_ []int64, e_ gpu_extracted, top_ int64) {
@@ -8682,36 +8762,36 @@ func gpu_addTo_______(f_ gpu_double, p_ gpu_product, words_ []int64, e_ gpu_extr
 	gpu_addInt_(words_, at_, e_.b_)
 	/*line block.go:205*/ gpu_addInt_(words_, (at_+int64(46))-int64(54), e_.c_)
 	gpu_addInt_(words_, at_-int64(54), e_.d_)
-//line kernels_tandem.go:8686
+//line kernels_tandem.go:8766
 }
 
 func gpu_lineElements___(p_ gpu_product, x_ gpu_Matrix_, y_ gpu_Matrix_, o_ int64, k_ int64, down_ bool) (float64, float64) {
-	/*line each.go:165*/ var z_ float64
-	/*line each.go:165*/ var w_ float64
+	/*line each.go:168*/ var z_ float64
+	/*line each.go:168*/ var w_ float64
 	if down_ {
 		z_ = x_.Data_[(k_*x_.Stride_)+o_]
 		return z_, z_
 	}
-	/*line each.go:171*/ w_ = y_.Data_[(o_*y_.Stride_)+k_]
-	/*line each.go:173*/ return x_.Data_[(o_*x_.Stride_)+k_], w_
-//line kernels_tandem.go:8698
+	/*line each.go:174*/ w_ = y_.Data_[(o_*y_.Stride_)+k_]
+	/*line each.go:176*/ return x_.Data_[(o_*x_.Stride_)+k_], w_
+//line kernels_tandem.go:8778
 }
 
 func gpu_addTerm___(f_ gpu_double, p_ gpu_product, words_ []int64, x_ float64, y_ float64, shift_ float64, mask_ int64) {
 	/*line format.go:73*/ u_, v_ := gpu_factors___(p_, x_, y_, shift_, mask_)
 	/*line format.go:75*/ gpu_addProduct(f_, words_, u_, v_)
-//line kernels_tandem.go:8704
+//line kernels_tandem.go:8784
 }
 
 func gpu_lineElements____(p_ gpu_bare, x_ gpu_Matrix, y_ gpu_Matrix, o_ int64, k_ int64, down_ bool) (float32, float32) {
-	/*line each.go:165*/ var z_ float32
-	/*line each.go:165*/ var w_ float32
+	/*line each.go:168*/ var z_ float32
+	/*line each.go:168*/ var w_ float32
 	if down_ {
 		z_ = x_.Data_[(k_*x_.Stride_)+o_]
 		return z_, z_
 	}
-	/*line each.go:173*/ return x_.Data_[(o_*x_.Stride_)+k_], w_
-//line kernels_tandem.go:8715
+	/*line each.go:176*/ return x_.Data_[(o_*x_.Stride_)+k_], w_
+//line kernels_tandem.go:8795
 }
 
 func gpu_addWords(words_ []int64, at_ gpu_Place, t_ gpu_wide, bottom_ int64) {
@@ -8723,24 +8803,24 @@ func gpu_addWords(words_ []int64, at_ gpu_Place, t_ gpu_wide, bottom_ int64) {
 		gpu_AddPart(words_, at_, t_.exp_-bottom_, v_, k_)
 	}
 	words_[at_.At_+(at_.N_*at_.Step_)] = words_[at_.At_+(at_.N_*at_.Step_)] | t_.special_
-//line kernels_tandem.go:8727
+//line kernels_tandem.go:8807
 }
 
 func gpu_term(t_ gpu_single, x_ float32) gpu_wide {
 	/*line prefix.go:21*/ m_, e_, finite_ := gpu_Split32(math.Float32bits(x_))
 	return gpu_newWide(x_, m_, e_, finite_, (math.Float32bits(x_)>>(31)) != uint32(0))
-//line kernels_tandem.go:8733
+//line kernels_tandem.go:8813
 }
 
 func gpu_masked(x_ float32, mask_ int64) float32 {
-	/*line each.go:113*/ return math.Float32frombits(math.Float32bits(x_) & uint32((mask_ >> (32))))
-//line kernels_tandem.go:8738
+	/*line each.go:116*/ return math.Float32frombits(math.Float32bits(x_) & uint32((mask_ >> (32))))
+//line kernels_tandem.go:8818
 }
 
 func gpu_valueOf____(f_ gpu_single, p_ gpu_bare, e_ gpu_extracted, top_ int64) gpu_Value {
 	/*line block.go:227*/ s_ := gpu_joined(e_.a_, e_.b_)
 	/*line block.go:229*/ return gpu_value(s_, gpu_unit(top_))
-//line kernels_tandem.go:8744
+//line kernels_tandem.go:8824
 }
 
 func gpu_leave____(f_ gpu_single, p_ gpu_bare, words_ []int64, at_ int64, e_ gpu_extracted, top_ int64) {
@@ -8755,27 +8835,27 @@ func gpu_leave____(f_ gpu_single, p_ gpu_bare, words_ []int64, at_ int64, e_ gpu
 	/*line block.go:213*/ words_[t3_] = int64(0)
 	/*line block.go:213*/ words_[t4_] = int64(0)
 	/*line block.go:217*/ words_[at_+int64(24)] = top_ << (3)
-//line kernels_tandem.go:8759
+//line kernels_tandem.go:8839
 }
 
 func gpu_addTo________(f_ gpu_single, p_ gpu_bare, words_ []int64, e_ gpu_extracted, top_ int64) {
 	/*line block.go:201*/ at_ := gpu_unit(top_) - int64(-384)
 	gpu_addInt_(words_, at_+int64(46), e_.a_)
 	gpu_addInt_(words_, at_, e_.b_)
-//line kernels_tandem.go:8766
+//line kernels_tandem.go:8846
 }
 
 func gpu_none(t_ gpu_ends32) gpu_ends {
 	/*line fold.go:66*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:66*/ return t2_
-//line kernels_tandem.go:8772
+//line kernels_tandem.go:8852
 }
 
 func gpu_with(t_ gpu_ends32, s_ gpu_ends, x_ float32, t2_ int32, t3_ int32) gpu_ends {
 	/*line fold.go:88*/ k_ := gpu_key32(x_)
 	t4_ := gpu_ends{a_: max(s_.a_, k_), b_: min(s_.b_, k_)}
 	/*line fold.go:89*/ return t4_
-//line kernels_tandem.go:8779
+//line kernels_tandem.go:8859
 }
 
 func gpu_merge(s_ gpu_state, kind_ int64, t_ gpu_state) gpu_state {
@@ -8793,7 +8873,7 @@ func gpu_merge(s_ gpu_state, kind_ int64, t_ gpu_state) gpu_state {
 		}
 	}
 	/*line fold.go:41*/ return s_
-//line kernels_tandem.go:8797
+//line kernels_tandem.go:8877
 }
 
 func gpu_of(t_ gpu_value32, s_ gpu_state, order_ int64) float32 {
@@ -8802,20 +8882,20 @@ func gpu_of(t_ gpu_value32, s_ gpu_state, order_ int64) float32 {
 	}
 	k_ := gpu_chosen(s_, order_)
 	return math.Float32frombits(uint32((k_ ^ ((k_ >> (63)) & int64(2147483647)))))
-//line kernels_tandem.go:8806
+//line kernels_tandem.go:8886
 }
 
 func gpu_none_(t_ gpu_ends64) gpu_ends_ {
 	/*line fold.go:67*/ t2_ := gpu_ends_{a_: int64(-9223372036854775808), b_: int64(9223372036854775807)}
 	/*line fold.go:67*/ return t2_
-//line kernels_tandem.go:8812
+//line kernels_tandem.go:8892
 }
 
 func gpu_with_(t_ gpu_ends64, s_ gpu_ends_, x_ float64, t2_ int64, t3_ int64) gpu_ends_ {
 	/*line fold.go:93*/ k_ := gpu_key64(x_)
 	t4_ := gpu_ends_{a_: max(s_.a_, k_), b_: min(s_.b_, k_)}
 	/*line fold.go:94*/ return t4_
-//line kernels_tandem.go:8819
+//line kernels_tandem.go:8899
 }
 
 func gpu_of_(t_ gpu_value64, s_ gpu_state, order_ int64) float64 {
@@ -8824,13 +8904,13 @@ func gpu_of_(t_ gpu_value64, s_ gpu_state, order_ int64) float64 {
 	}
 	k_ := gpu_chosen(s_, order_)
 	return math.Float64frombits(uint64((k_ ^ ((k_ >> (63)) & int64(9223372036854775807)))))
-//line kernels_tandem.go:8828
+//line kernels_tandem.go:8908
 }
 
 func gpu_none__(t_ gpu_first32) gpu_ends {
 	/*line fold.go:70*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:70*/ return t2_
-//line kernels_tandem.go:8834
+//line kernels_tandem.go:8914
 }
 
 func gpu_with__(t_ gpu_first32, s_ gpu_ends, x_ float32, index_ int32, order_ int32) gpu_ends {
@@ -8839,7 +8919,7 @@ func gpu_with__(t_ gpu_first32, s_ gpu_ends, x_ float32, index_ int32, order_ in
 		k_ = int32(2147483647)
 	}
 	return gpu_above(s_, k_, index_)
-//line kernels_tandem.go:8843
+//line kernels_tandem.go:8923
 }
 
 func gpu_put__(c_ gpu_Matrix__, o_ int64, v_ int32) {
@@ -8848,7 +8928,7 @@ func gpu_put__(c_ gpu_Matrix__, o_ int64, v_ int32) {
 	} else {
 		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
 	}
-//line kernels_tandem.go:8852
+//line kernels_tandem.go:8932
 }
 
 func gpu_of__(t_ gpu_index, s_ gpu_state, t2_ int64) int32 {
@@ -8856,13 +8936,13 @@ func gpu_of__(t_ gpu_index, s_ gpu_state, t2_ int64) int32 {
 		return int32(0)
 	}
 	return int32(s_.b_)
-//line kernels_tandem.go:8860
+//line kernels_tandem.go:8940
 }
 
 func gpu_none___(t_ gpu_first64) gpu_ends_ {
 	/*line fold.go:71*/ t2_ := gpu_ends_{a_: int64(-9223372036854775808), b_: int64(9223372036854775807)}
 	/*line fold.go:71*/ return t2_
-//line kernels_tandem.go:8866
+//line kernels_tandem.go:8946
 }
 
 func gpu_with___(t_ gpu_first64, s_ gpu_ends_, x_ float64, index_ int64, order_ int64) gpu_ends_ {
@@ -8871,58 +8951,58 @@ func gpu_with___(t_ gpu_first64, s_ gpu_ends_, x_ float64, index_ int64, order_ 
 		k_ = int64(9223372036854775807)
 	}
 	return gpu_above_(s_, k_, index_)
-//line kernels_tandem.go:8875
+//line kernels_tandem.go:8955
 }
 
 func gpu_none____(t_ gpu_endsInt) gpu_ends {
 	/*line fold.go:68*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:68*/ return t2_
-//line kernels_tandem.go:8881
+//line kernels_tandem.go:8961
 }
 
 func gpu_with____(t_ gpu_endsInt, s_ gpu_ends, x_ int32, t2_ int32, t3_ int32) gpu_ends {
 	/*line fold.go:98*/ t4_ := gpu_ends{a_: max(s_.a_, x_), b_: min(s_.b_, x_)}
 	/*line fold.go:98*/ return t4_
-//line kernels_tandem.go:8887
+//line kernels_tandem.go:8967
 }
 
 func gpu_of___(t_ gpu_valueInt, s_ gpu_state, order_ int64) int32 {
 	/*line fold.go:278*/ return int32(gpu_chosen(s_, order_))
-//line kernels_tandem.go:8892
+//line kernels_tandem.go:8972
 }
 
 func gpu_none_____(t_ gpu_firstInt) gpu_ends {
 	/*line fold.go:72*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:72*/ return t2_
-//line kernels_tandem.go:8898
+//line kernels_tandem.go:8978
 }
 
 func gpu_with_____(t_ gpu_firstInt, s_ gpu_ends, x_ int32, index_ int32, order_ int32) gpu_ends {
 	/*line fold.go:126*/ return gpu_above(s_, x_^order_, index_)
-//line kernels_tandem.go:8903
+//line kernels_tandem.go:8983
 }
 
 func gpu_none______(t_ gpu_add32) gpu_ends {
 	/*line fold.go:73*/ t2_ := gpu_ends{}
 	/*line fold.go:73*/ return t2_
-//line kernels_tandem.go:8909
+//line kernels_tandem.go:8989
 }
 
 func gpu_with______(t_ gpu_add32, s_ gpu_ends, x_ int32, t2_ int32, t3_ int32) gpu_ends {
 	/*line fold.go:136*/ t4_ := gpu_ends{a_: s_.a_ + x_, b_: int32(0)}
 	/*line fold.go:136*/ return t4_
-//line kernels_tandem.go:8915
+//line kernels_tandem.go:8995
 }
 
 func gpu_of____(t_ gpu_total, s_ gpu_state, t2_ int64) int32 {
 	/*line fold.go:280*/ return int32(s_.a_)
-//line kernels_tandem.go:8920
+//line kernels_tandem.go:9000
 }
 
 func gpu_none_______(t_ gpu_count) gpu_ends {
 	/*line fold.go:74*/ t2_ := gpu_ends{}
 	/*line fold.go:74*/ return t2_
-//line kernels_tandem.go:8926
+//line kernels_tandem.go:9006
 }
 
 func gpu_with_______(t_ gpu_count, s_ gpu_ends, x_ bool, t2_ int32, t3_ int32) gpu_ends {
@@ -8930,13 +9010,13 @@ func gpu_with_______(t_ gpu_count, s_ gpu_ends, x_ bool, t2_ int32, t3_ int32) g
 		s_.a_ = s_.a_ + int32(1)
 	}
 	return s_
-//line kernels_tandem.go:8934
+//line kernels_tandem.go:9014
 }
 
 func gpu_none________(t_ gpu_endsBool) gpu_ends {
 	/*line fold.go:69*/ t2_ := gpu_ends{a_: int32(-2147483648), b_: int32(2147483647)}
 	/*line fold.go:69*/ return t2_
-//line kernels_tandem.go:8940
+//line kernels_tandem.go:9020
 }
 
 func gpu_with________(t_ gpu_endsBool, s_ gpu_ends, x_ bool, t2_ int32, t3_ int32) gpu_ends {
@@ -8946,7 +9026,7 @@ func gpu_with________(t_ gpu_endsBool, s_ gpu_ends, x_ bool, t2_ int32, t3_ int3
 	}
 	t4_ := gpu_ends{a_: max(s_.a_, k_), b_: min(s_.b_, k_)}
 	/*line fold.go:106*/ return t4_
-//line kernels_tandem.go:8950
+//line kernels_tandem.go:9030
 }
 
 func gpu_put___(c_ gpu_Matrix___, o_ int64, v_ bool) {
@@ -8955,12 +9035,12 @@ func gpu_put___(c_ gpu_Matrix___, o_ int64, v_ bool) {
 	} else {
 		c_.Data_[(int64(0)*c_.Stride_)+o_] = v_
 	}
-//line kernels_tandem.go:8959
+//line kernels_tandem.go:9039
 }
 
 func gpu_of_____(t_ gpu_truth, s_ gpu_state, order_ int64) bool {
 	/*line fold.go:279*/ return gpu_chosen(s_, order_) > int64(0)
-//line kernels_tandem.go:8964
+//line kernels_tandem.go:9044
 }
 
 func gpu_partsLeft(f_ gpu_single, words_ []int64, o_ int64, outputs_ int64, parts_ int64, top_ int64, l_ int64, n_ int64) gpu_left {
@@ -8978,21 +9058,21 @@ func gpu_partsLeft(f_ gpu_single, words_ []int64, o_ int64, outputs_ int64, part
 		}
 	}
 	/*line merge.go:91*/ return m_
-//line kernels_tandem.go:8982
+//line kernels_tandem.go:9062
 }
 
 func gpu_leftAt(stage_ []int64, n_ int64, k_ int64) gpu_left {
 //line merge.go:112
 	t_ := gpu_left{s_: gpu_int128{hi_: uint64(stage_[k_]), lo_: uint64(stage_[n_+k_])}, t_: gpu_int128{hi_: uint64(stage_[(int64(2)*n_)+k_]), lo_: uint64(stage_[(int64(3)*n_)+k_])}, next_: stage_[(int64(4)*n_)+k_]}
 	/*line merge.go:112*/ return t_
-//line kernels_tandem.go:8989
+//line kernels_tandem.go:9069
 }
 
 func gpu_plus___(m_ gpu_left, o_ gpu_left) gpu_left {
 //line merge.go:76
 	t_ := gpu_left{s_: gpu_added(m_.s_, o_.s_), t_: gpu_added(m_.t_, o_.t_), next_: max(m_.next_, o_.next_)}
 	/*line merge.go:76*/ return t_
-//line kernels_tandem.go:8996
+//line kernels_tandem.go:9076
 }
 
 func gpu_valueWith(s_ gpu_int128, up_ int64, c_ gpu_int128, base_ int64) gpu_Value {
@@ -9044,18 +9124,18 @@ func gpu_valueWith(s_ gpu_int128, up_ int64, c_ gpu_int128, base_ int64) gpu_Val
 	v_.Lo_ = v_.Lo_ | (lo_ >> (uint64(64) - z_))
 	v_.Rest_ = (lo_ << (z_)) != uint64(0)
 	return v_
-//line kernels_tandem.go:9048
+//line kernels_tandem.go:9128
 }
 
 func gpu_unit(top_ int64) int64 {
 	/*line block.go:131*/ return ((top_ - int64(1023)) + int64(12)) - int64(102)
-//line kernels_tandem.go:9053
+//line kernels_tandem.go:9133
 }
 
 func gpu_addTo_________(s_ gpu_int128, words_ []int64, at_ int64) {
 	/*line int128.go:19*/ gpu_Add(words_, at_, s_.lo_, false)
 	gpu_addInt(words_, at_+int64(64), int64(s_.hi_))
-//line kernels_tandem.go:9059
+//line kernels_tandem.go:9139
 }
 
 func gpu_partsLeft_(f_ gpu_double, words_ []int64, o_ int64, outputs_ int64, parts_ int64, top_ int64, l_ int64, n_ int64) gpu_left {
@@ -9073,13 +9153,13 @@ func gpu_partsLeft_(f_ gpu_double, words_ []int64, o_ int64, outputs_ int64, par
 		}
 	}
 	/*line merge.go:91*/ return m_
-//line kernels_tandem.go:9077
+//line kernels_tandem.go:9157
 }
 
 func gpu_term_(t_ gpu_double, x_ float64) gpu_wide {
 	/*line prefix.go:26*/ m_, e_, finite_ := gpu_Split64(math.Float64bits(x_))
 	return gpu_newWide_(x_, m_, e_, finite_, (math.Float64bits(x_)>>(63)) != uint64(0))
-//line kernels_tandem.go:9083
+//line kernels_tandem.go:9163
 }
 
 func gpu_merged(a_ int64, b_ int64, marks_ bool) int64 {
@@ -9087,7 +9167,7 @@ func gpu_merged(a_ int64, b_ int64, marks_ bool) int64 {
 		return a_ | b_
 	}
 	return a_ + b_
-//line kernels_tandem.go:9091
+//line kernels_tandem.go:9171
 }
 
 func gpu_valueOfWords(words_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -9099,7 +9179,7 @@ func gpu_valueOfWords(words_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		}
 	}
 	return v_
-//line kernels_tandem.go:9103
+//line kernels_tandem.go:9183
 }
 
 func gpu_withValue(r_ gpu_reach, v_ gpu_Value) gpu_reach {
@@ -9115,13 +9195,13 @@ func gpu_withValue(r_ gpu_reach, v_ gpu_Value) gpu_reach {
 	}
 	t_ := gpu_reach{least_: min(r_.least_, least_), top_: max(r_.top_, v_.Exp_+int64(128)), special_: r_.special_}
 	/*line prefix.go:352*/ return t_
-//line kernels_tandem.go:9119
+//line kernels_tandem.go:9199
 }
 
 func gpu_noReach() gpu_reach {
 	/*line prefix.go:329*/ t_ := gpu_reach{least_: int64(1048576), top_: int64(-1048576)}
 	/*line prefix.go:329*/ return t_
-//line kernels_tandem.go:9125
+//line kernels_tandem.go:9205
 }
 
 func gpu_with_________(r_ gpu_reach, t_ gpu_wide, size_ int64) gpu_reach {
@@ -9133,12 +9213,12 @@ func gpu_with_________(r_ gpu_reach, t_ gpu_wide, size_ int64) gpu_reach {
 		/*line prefix.go:335*/ r_.top_ = t3_
 	}
 	return r_
-//line kernels_tandem.go:9137
+//line kernels_tandem.go:9217
 }
 
 func gpu_fits____(r_ gpu_reach, n_ int64) bool {
 	/*line prefix.go:356*/ return (r_.top_ + int64(bits.Len64(uint64(n_)))) <= (r_.least_ + int64(127))
-//line kernels_tandem.go:9142
+//line kernels_tandem.go:9222
 }
 
 func gpu_int128Of(v_ gpu_Value, base_ int64) gpu_int128 {
@@ -9163,7 +9243,7 @@ func gpu_int128Of(v_ gpu_Value, base_ int64) gpu_int128 {
 		/*line int128.go:65*/ return t8_
 	}
 	return s_
-//line kernels_tandem.go:9167
+//line kernels_tandem.go:9247
 }
 
 func gpu_plus____(s_ gpu_int128, t_ gpu_wide, base_ int64) gpu_int128 {
@@ -9196,7 +9276,7 @@ func gpu_plus____(s_ gpu_int128, t_ gpu_wide, base_ int64) gpu_int128 {
 	/*line prefix.go:317*/ h2_ := t13_
 	t15_ := gpu_int128{hi_: h2_, lo_: l2_}
 	/*line prefix.go:318*/ return t15_
-//line kernels_tandem.go:9200
+//line kernels_tandem.go:9280
 }
 
 func gpu_of______(f_ gpu_single, v_ gpu_Value, special_ int64) float32 {
@@ -9204,7 +9284,7 @@ func gpu_of______(f_ gpu_single, v_ gpu_Value, special_ int64) float32 {
 		return gpu_notNumber(f_, special_)
 	}
 	return gpu_round(f_, v_)
-//line kernels_tandem.go:9208
+//line kernels_tandem.go:9288
 }
 
 func gpu_value(s_ gpu_int128, base_ int64) gpu_Value {
@@ -9222,7 +9302,7 @@ func gpu_value(s_ gpu_int128, base_ int64) gpu_Value {
 		return gpu_NewValue(hi_, lo_, base_, true)
 	}
 	return gpu_NewValue(s_.hi_, s_.lo_, base_, false)
-//line kernels_tandem.go:9226
+//line kernels_tandem.go:9306
 }
 
 func gpu_of_______(f_ gpu_double, v_ gpu_Value, special_ int64) float64 {
@@ -9230,7 +9310,7 @@ func gpu_of_______(f_ gpu_double, v_ gpu_Value, special_ int64) float64 {
 		return gpu_notNumber_(f_, special_)
 	}
 	return gpu_round_(f_, v_)
-//line kernels_tandem.go:9234
+//line kernels_tandem.go:9314
 }
 
 func gpu_rowsOf(index_ []int32, order_ []int32, k_ int64) (int32, int64) {
@@ -9245,7 +9325,7 @@ func gpu_rowsOf(index_ []int32, order_ []int32, k_ int64) (int32, int64) {
 		end_ = end_ + int64(1)
 	}
 	return row_, end_
-//line kernels_tandem.go:9249
+//line kernels_tandem.go:9329
 }
 
 func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float32 {
@@ -9272,7 +9352,7 @@ func gpu_gathered(f_ gpu_single, first_ float32, x_ gpu_Matrix, j_ int64, order_
 	}
 	t3_ := gpu_Top_(words_, at_, int64(-384))
 	/*line prefix.go:287*/ return gpu_of______(f_, t3_, special_)
-//line kernels_tandem.go:9276
+//line kernels_tandem.go:9356
 }
 
 func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) float64 {
@@ -9299,7 +9379,7 @@ func gpu_gathered_(f_ gpu_double, first_ float64, x_ gpu_Matrix_, j_ int64, orde
 	}
 	t3_ := gpu_Top_(words_, at_, int64(-2176))
 	/*line prefix.go:287*/ return gpu_of_______(f_, t3_, special_)
-//line kernels_tandem.go:9303
+//line kernels_tandem.go:9383
 }
 
 func gpu_gathered__(f_ gpu_integer, first_ int32, x_ gpu_Matrix__, j_ int64, order_ []int32, k_ int64, end_ int64, words_ []int64, at_ gpu_Place) int32 {
@@ -9308,7 +9388,7 @@ func gpu_gathered__(f_ gpu_integer, first_ int32, x_ gpu_Matrix__, j_ int64, ord
 		s_ = s_ + int64(x_.Data_[(int64(order_[i_])*x_.Stride_)+j_])
 	}
 	return int32(s_)
-//line kernels_tandem.go:9312
+//line kernels_tandem.go:9392
 }
 
 func gpu_factors(p_ gpu_plain, x_ float32, y_ float32, shift_ float32, mask_ int64) (float64, float64) {
@@ -9317,7 +9397,7 @@ func gpu_factors(p_ gpu_plain, x_ float32, y_ float32, shift_ float32, mask_ int
 	/*line format.go:63*/ var v_ float64
 	_ = v_
 	/*line format.go:67*/ return math.Float64frombits(math.Float64bits(float64(x_)) & uint64(mask_)), float64(1)
-//line kernels_tandem.go:9321
+//line kernels_tandem.go:9401
 }
 
 func gpu_twoSum(a_ float64, b_ float64) (float64, float64) {
@@ -9327,14 +9407,14 @@ func gpu_twoSum(a_ float64, b_ float64) (float64, float64) {
 	/*line guess.go:30*/ sum_ = a_ + b_
 	part_ := sum_ - a_
 	return sum_, (a_ - (sum_ - part_)) + (b_ - part_)
-//line kernels_tandem.go:9331
+//line kernels_tandem.go:9411
 }
 
 func gpu_over(f_ gpu_single, g_ gpu_guess, d_ float64) gpu_guess {
 	/*line guess.go:66*/ q_ := float64(g_.sum_ * (float64(1) / d_))
 	t_ := gpu_guess{sum_: q_, rest_: float64(0), off_: float64(((g_.off_ + math.Abs(g_.rest_)) + math.Abs(math.FMA(-q_, d_, g_.sum_))) * (float64(1) / d_))}
 	/*line guess.go:67*/ return t_
-//line kernels_tandem.go:9338
+//line kernels_tandem.go:9418
 }
 
 func gpu_root(g_ gpu_guess) gpu_guess {
@@ -9342,18 +9422,18 @@ func gpu_root(g_ gpu_guess) gpu_guess {
 	lo_ := (math.FMA(-q_, q_, g_.sum_) + g_.rest_) / float64(float64(2)*q_)
 	t_ := gpu_guess{sum_: q_, rest_: lo_, off_: (g_.off_ / q_) + float64(math.Abs(lo_)*float64(8.881784197001252e-16))}
 	/*line guess.go:83*/ return t_
-//line kernels_tandem.go:9346
+//line kernels_tandem.go:9426
 }
 
 func gpu_extract(top_ int64) gpu_extraction {
 	/*line block.go:149*/ a_, b_, c_, d_ := gpu_magicFor(top_)
 	t5_ := gpu_extraction{a_: a_, b_: b_, c_: c_, d_: d_, w_: gpu_nowhere()}
 	/*line block.go:150*/ return t5_
-//line kernels_tandem.go:9353
+//line kernels_tandem.go:9433
 }
 
 func gpu_extractLanes(f_ gpu_single, p_ gpu_plain, b_ gpu_block, e_ gpu_extraction, i_ int64, j_ int64, di_ int64, dj_ int64) gpu_extraction {
-	/*line along.go:212*/ for ((i_ + (int64(3) * di_)) < b_.i1_) && ((j_ + (int64(3) * dj_)) < b_.j1_) {
+	/*line along.go:216*/ for ((i_ + (int64(3) * di_)) < b_.i1_) && ((j_ + (int64(3) * dj_)) < b_.j1_) {
 		x0_, y0_ := gpu_elementsAt(p_, b_, i_, j_)
 		x1_, y1_ := gpu_elementsAt(p_, b_, i_+di_, j_+dj_)
 		x2_, y2_ := gpu_elementsAt(p_, b_, i_+(int64(2)*di_), j_+(int64(2)*dj_))
@@ -9362,21 +9442,21 @@ func gpu_extractLanes(f_ gpu_single, p_ gpu_plain, b_ gpu_block, e_ gpu_extracti
 		e_ = gpu_with__________(f_, p_, e_, x1_, y1_, b_.shift_, b_.mask_, false)
 		e_ = gpu_with__________(f_, p_, e_, x2_, y2_, b_.shift_, b_.mask_, false)
 		e_ = gpu_with__________(f_, p_, e_, x3_, y3_, b_.shift_, b_.mask_, false)
-		/*line along.go:212*/ t_ := i_ + (int64(4) * di_)
-		/*line along.go:212*/ t2_ := j_ + (int64(4) * dj_)
-		/*line along.go:212*/ i_ = t_
-		/*line along.go:212*/ j_ = t2_
+		/*line along.go:216*/ t_ := i_ + (int64(4) * di_)
+		/*line along.go:216*/ t2_ := j_ + (int64(4) * dj_)
+		/*line along.go:216*/ i_ = t_
+		/*line along.go:216*/ j_ = t2_
 	}
-	/*line along.go:222*/ for (i_ < b_.i1_) && (j_ < b_.j1_) {
+	/*line along.go:226*/ for (i_ < b_.i1_) && (j_ < b_.j1_) {
 		x_, y_ := gpu_elementsAt(p_, b_, i_, j_)
 		e_ = gpu_with__________(f_, p_, e_, x_, y_, b_.shift_, b_.mask_, false)
-		/*line along.go:222*/ t11_ := i_ + di_
-		/*line along.go:222*/ t12_ := j_ + dj_
-		/*line along.go:222*/ i_ = t11_
-		/*line along.go:222*/ j_ = t12_
+		/*line along.go:226*/ t11_ := i_ + di_
+		/*line along.go:226*/ t12_ := j_ + dj_
+		/*line along.go:226*/ i_ = t11_
+		/*line along.go:226*/ j_ = t12_
 	}
-	/*line along.go:226*/ return e_
-//line kernels_tandem.go:9380
+	/*line along.go:230*/ return e_
+//line kernels_tandem.go:9460
 }
 
 func gpu_with__________(f_ gpu_single, p_ gpu_plain, e_ gpu_extraction, x_ float32, y_ float32, shift_ float32, mask_ int64, alone_ bool) gpu_extraction {
@@ -9392,12 +9472,12 @@ func gpu_with__________(f_ gpu_single, p_ gpu_plain, e_ gpu_extraction, x_ float
 	}
 	e_.a_ = z_
 	/*line block.go:179*/ return e_
-//line kernels_tandem.go:9396
+//line kernels_tandem.go:9476
 }
 
 func gpu_windowOf(f_ gpu_single, p_ gpu_plain, e_ gpu_extraction) gpu_window {
 	/*line block.go:185*/ return gpu_asDouble(e_.w_)
-//line kernels_tandem.go:9401
+//line kernels_tandem.go:9481
 }
 
 func gpu_magicFor(top_ int64) (float64, float64, float64, float64) {
@@ -9411,29 +9491,29 @@ func gpu_magicFor(top_ int64) (float64, float64, float64, float64) {
 	_ = d_
 //line block.go:135
 	return gpu_magic((top_ + int64(6)) + int64(2)), gpu_magic((top_ + int64(12)) - int64(50)), gpu_magic(((top_ + int64(6)) + int64(2)) - int64(54)), gpu_magic(((top_ + int64(12)) - int64(50)) - int64(54))
-//line kernels_tandem.go:9415
+//line kernels_tandem.go:9495
 }
 
 func gpu_unitsAbove(x_ float64, magic_ float64) int64 {
 	/*line block.go:197*/ return int64((math.Float64bits(x_) - math.Float64bits(magic_)))
-//line kernels_tandem.go:9420
+//line kernels_tandem.go:9500
 }
 
 func gpu_addInt(words_ []int64, at_ int64, v_ int64) {
 	/*line block.go:223*/ gpu_Add(words_, at_, uint64(max(v_, -v_)), v_ < int64(0))
-//line kernels_tandem.go:9425
+//line kernels_tandem.go:9505
 }
 
 func gpu_fitting(f_ gpu_single, p_ gpu_plain, b_ gpu_block, x_ float32, y_ float32, top_ int64) bool {
-//line along.go:232
+//line along.go:236
 	return (top_ != int64(0)) && gpu_fits(f_, p_, gpu_windowOf(f_, p_, gpu_with__________(f_, p_, gpu_extract(int64(1026)), x_, y_, b_.shift_, b_.mask_, false)), top_, false)
-//line kernels_tandem.go:9431
+//line kernels_tandem.go:9511
 }
 
 func gpu_addTerm____(f_ gpu_single, p_ gpu_plain, words_ []int64, x_ float32, y_ float32, shift_ float32, mask_ int64) {
 	/*line format.go:73*/ u_, v_ := gpu_factors(p_, x_, y_, shift_, mask_)
 	/*line format.go:77*/ gpu_addNumber__(f_, words_, float64(u_*v_))
-//line kernels_tandem.go:9437
+//line kernels_tandem.go:9517
 }
 
 func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
@@ -9465,7 +9545,7 @@ func gpu_Over(v_ gpu_Value, n_ uint64) gpu_Value {
 		}
 	}
 	return gpu_become(v_, qhi_, qlo_, ((v_.Exp_+int64(128))-known_)-int64(120), ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:9469
+//line kernels_tandem.go:9549
 }
 
 func gpu_Root(v_ gpu_Value, precision_ int64) gpu_Value {
@@ -9499,7 +9579,7 @@ func gpu_Root(v_ gpu_Value, precision_ int64) gpu_Value {
 		}
 	}
 	return gpu_become(v_, uint64(0), root_, ((v_.Exp_/int64(2))+int64(64))-n_, ((rem_|hi_)|lo_) != uint64(0))
-//line kernels_tandem.go:9503
+//line kernels_tandem.go:9583
 }
 
 func gpu_notNumber(f_ gpu_single, special_ int64) float32 {
@@ -9513,12 +9593,12 @@ func gpu_notNumber(f_ gpu_single, special_ int64) float32 {
 		}
 	}
 	/*line format.go:135*/ return inf_ - inf_
-//line kernels_tandem.go:9517
+//line kernels_tandem.go:9597
 }
 
 func gpu_round(t_ gpu_single, v_ gpu_Value) float32 {
 	/*line format.go:28*/ return math.Float32frombits(gpu_Bits32(v_))
-//line kernels_tandem.go:9522
+//line kernels_tandem.go:9602
 }
 
 func gpu_joined(a_ int64, b_ int64) gpu_int128 {
@@ -9530,7 +9610,7 @@ func gpu_joined(a_ int64, b_ int64) gpu_int128 {
 	/*line block.go:236*/ carry_ := t4_
 	t5_ := gpu_int128{hi_: (uint64((a_ >> (18))) + uint64((b_ >> (63)))) + carry_, lo_: lo_}
 	/*line block.go:237*/ return t5_
-//line kernels_tandem.go:9534
+//line kernels_tandem.go:9614
 }
 
 func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -9568,11 +9648,11 @@ func gpu_Top(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		v_.Rest_ = w_[at_.At_+(i_*at_.Step_)] != int64(0)
 	}
 	return v_
-//line kernels_tandem.go:9572
+//line kernels_tandem.go:9652
 }
 
 func gpu_extractLanes_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, e_ gpu_extraction, i_ int64, j_ int64, di_ int64, dj_ int64) gpu_extraction {
-	/*line along.go:212*/ for ((i_ + (int64(3) * di_)) < b_.i1_) && ((j_ + (int64(3) * dj_)) < b_.j1_) {
+	/*line along.go:216*/ for ((i_ + (int64(3) * di_)) < b_.i1_) && ((j_ + (int64(3) * dj_)) < b_.j1_) {
 		x0_, y0_ := gpu_elementsAt__(p_, b_, i_, j_)
 		x1_, y1_ := gpu_elementsAt__(p_, b_, i_+di_, j_+dj_)
 		x2_, y2_ := gpu_elementsAt__(p_, b_, i_+(int64(2)*di_), j_+(int64(2)*dj_))
@@ -9581,31 +9661,31 @@ func gpu_extractLanes_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, e_ gpu_extrac
 		e_ = gpu_with___________(f_, p_, e_, x1_, y1_, b_.shift_, b_.mask_, false)
 		e_ = gpu_with___________(f_, p_, e_, x2_, y2_, b_.shift_, b_.mask_, false)
 		e_ = gpu_with___________(f_, p_, e_, x3_, y3_, b_.shift_, b_.mask_, false)
-		/*line along.go:212*/ t_ := i_ + (int64(4) * di_)
-		/*line along.go:212*/ t2_ := j_ + (int64(4) * dj_)
-		/*line along.go:212*/ i_ = t_
-		/*line along.go:212*/ j_ = t2_
+		/*line along.go:216*/ t_ := i_ + (int64(4) * di_)
+		/*line along.go:216*/ t2_ := j_ + (int64(4) * dj_)
+		/*line along.go:216*/ i_ = t_
+		/*line along.go:216*/ j_ = t2_
 	}
-	/*line along.go:222*/ for (i_ < b_.i1_) && (j_ < b_.j1_) {
+	/*line along.go:226*/ for (i_ < b_.i1_) && (j_ < b_.j1_) {
 		x_, y_ := gpu_elementsAt__(p_, b_, i_, j_)
 		e_ = gpu_with___________(f_, p_, e_, x_, y_, b_.shift_, b_.mask_, false)
-		/*line along.go:222*/ t11_ := i_ + di_
-		/*line along.go:222*/ t12_ := j_ + dj_
-		/*line along.go:222*/ i_ = t11_
-		/*line along.go:222*/ j_ = t12_
+		/*line along.go:226*/ t11_ := i_ + di_
+		/*line along.go:226*/ t12_ := j_ + dj_
+		/*line along.go:226*/ i_ = t11_
+		/*line along.go:226*/ j_ = t12_
 	}
-	/*line along.go:226*/ return e_
-//line kernels_tandem.go:9599
+	/*line along.go:230*/ return e_
+//line kernels_tandem.go:9679
 }
 
 func gpu_elementsAt__(p_ gpu_plain, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
-	/*line along.go:170*/ var x_ float64
-	/*line along.go:170*/ var y_ float64
+	/*line along.go:174*/ var x_ float64
+	/*line along.go:174*/ var y_ float64
 	t_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
-	/*line along.go:171*/ x_ = t_
-	/*line along.go:171*/ y_ = float64(0)
-	/*line along.go:175*/ return x_, y_
-//line kernels_tandem.go:9609
+	/*line along.go:175*/ x_ = t_
+	/*line along.go:175*/ y_ = float64(0)
+	/*line along.go:179*/ return x_, y_
+//line kernels_tandem.go:9689
 }
 
 func gpu_with___________(f_ gpu_double, p_ gpu_plain, e_ gpu_extraction, x_ float64, y_ float64, shift_ float64, mask_ int64, alone_ bool) gpu_extraction {
@@ -9621,24 +9701,24 @@ func gpu_with___________(f_ gpu_double, p_ gpu_plain, e_ gpu_extraction, x_ floa
 	}
 	e_.a_ = z_
 	/*line block.go:179*/ return e_
-//line kernels_tandem.go:9625
+//line kernels_tandem.go:9705
 }
 
 func gpu_windowOf_(f_ gpu_double, p_ gpu_plain, e_ gpu_extraction) gpu_window {
 	/*line block.go:187*/ return e_.w_
-//line kernels_tandem.go:9630
+//line kernels_tandem.go:9710
 }
 
 func gpu_fitting_(f_ gpu_double, p_ gpu_plain, b_ gpu_block_, x_ float64, y_ float64, top_ int64) bool {
-//line along.go:232
+//line along.go:236
 	return (top_ != int64(0)) && gpu_fits_(f_, p_, gpu_windowOf_(f_, p_, gpu_with___________(f_, p_, gpu_extract(int64(1026)), x_, y_, b_.shift_, b_.mask_, false)), top_, false)
-//line kernels_tandem.go:9636
+//line kernels_tandem.go:9716
 }
 
 func gpu_addTerm_____(f_ gpu_double, p_ gpu_plain, words_ []int64, x_ float64, y_ float64, shift_ float64, mask_ int64) {
 	/*line format.go:73*/ u_, v_ := gpu_factors__(p_, x_, y_, shift_, mask_)
 	/*line format.go:77*/ gpu_addNumber___(f_, words_, float64(u_*v_))
-//line kernels_tandem.go:9642
+//line kernels_tandem.go:9722
 }
 
 func gpu_notNumber_(f_ gpu_double, special_ int64) float64 {
@@ -9652,12 +9732,12 @@ func gpu_notNumber_(f_ gpu_double, special_ int64) float64 {
 		}
 	}
 	/*line format.go:135*/ return inf_ - inf_
-//line kernels_tandem.go:9656
+//line kernels_tandem.go:9736
 }
 
 func gpu_round_(t_ gpu_double, v_ gpu_Value) float64 {
 	/*line format.go:33*/ return math.Float64frombits(gpu_Bits64(v_))
-//line kernels_tandem.go:9661
+//line kernels_tandem.go:9741
 }
 
 func gpu_factors_(p_ gpu_product, x_ float32, y_ float32, shift_ float32, mask_ int64) (float64, float64) {
@@ -9666,11 +9746,11 @@ func gpu_factors_(p_ gpu_product, x_ float32, y_ float32, shift_ float32, mask_ 
 	/*line format.go:63*/ var v_ float64
 	_ = v_
 	return float64((x_ - shift_)), float64((y_ - shift_))
-//line kernels_tandem.go:9670
+//line kernels_tandem.go:9750
 }
 
 func gpu_extractLanes__(f_ gpu_single, p_ gpu_product, b_ gpu_block, e_ gpu_extraction, i_ int64, j_ int64, di_ int64, dj_ int64) gpu_extraction {
-	/*line along.go:212*/ for ((i_ + (int64(3) * di_)) < b_.i1_) && ((j_ + (int64(3) * dj_)) < b_.j1_) {
+	/*line along.go:216*/ for ((i_ + (int64(3) * di_)) < b_.i1_) && ((j_ + (int64(3) * dj_)) < b_.j1_) {
 		x0_, y0_ := gpu_elementsAt_(p_, b_, i_, j_)
 		x1_, y1_ := gpu_elementsAt_(p_, b_, i_+di_, j_+dj_)
 		x2_, y2_ := gpu_elementsAt_(p_, b_, i_+(int64(2)*di_), j_+(int64(2)*dj_))
@@ -9679,21 +9759,21 @@ func gpu_extractLanes__(f_ gpu_single, p_ gpu_product, b_ gpu_block, e_ gpu_extr
 		e_ = gpu_with____________(f_, p_, e_, x1_, y1_, b_.shift_, b_.mask_, false)
 		e_ = gpu_with____________(f_, p_, e_, x2_, y2_, b_.shift_, b_.mask_, false)
 		e_ = gpu_with____________(f_, p_, e_, x3_, y3_, b_.shift_, b_.mask_, false)
-		/*line along.go:212*/ t_ := i_ + (int64(4) * di_)
-		/*line along.go:212*/ t2_ := j_ + (int64(4) * dj_)
-		/*line along.go:212*/ i_ = t_
-		/*line along.go:212*/ j_ = t2_
+		/*line along.go:216*/ t_ := i_ + (int64(4) * di_)
+		/*line along.go:216*/ t2_ := j_ + (int64(4) * dj_)
+		/*line along.go:216*/ i_ = t_
+		/*line along.go:216*/ j_ = t2_
 	}
-	/*line along.go:222*/ for (i_ < b_.i1_) && (j_ < b_.j1_) {
+	/*line along.go:226*/ for (i_ < b_.i1_) && (j_ < b_.j1_) {
 		x_, y_ := gpu_elementsAt_(p_, b_, i_, j_)
 		e_ = gpu_with____________(f_, p_, e_, x_, y_, b_.shift_, b_.mask_, false)
-		/*line along.go:222*/ t11_ := i_ + di_
-		/*line along.go:222*/ t12_ := j_ + dj_
-		/*line along.go:222*/ i_ = t11_
-		/*line along.go:222*/ j_ = t12_
+		/*line along.go:226*/ t11_ := i_ + di_
+		/*line along.go:226*/ t12_ := j_ + dj_
+		/*line along.go:226*/ i_ = t11_
+		/*line along.go:226*/ j_ = t12_
 	}
-	/*line along.go:226*/ return e_
-//line kernels_tandem.go:9697
+	/*line along.go:230*/ return e_
+//line kernels_tandem.go:9777
 }
 
 func gpu_with____________(f_ gpu_single, p_ gpu_product, e_ gpu_extraction, x_ float32, y_ float32, shift_ float32, mask_ int64, alone_ bool) gpu_extraction {
@@ -9710,28 +9790,28 @@ func gpu_with____________(f_ gpu_single, p_ gpu_product, e_ gpu_extraction, x_ f
 	}
 	e_.a_ = z_
 	/*line block.go:179*/ return e_
-//line kernels_tandem.go:9714
+//line kernels_tandem.go:9794
 }
 
 func gpu_windowOf__(f_ gpu_single, p_ gpu_product, e_ gpu_extraction) gpu_window {
 	/*line block.go:187*/ return e_.w_
-//line kernels_tandem.go:9719
+//line kernels_tandem.go:9799
 }
 
 func gpu_fitting__(f_ gpu_single, p_ gpu_product, b_ gpu_block, x_ float32, y_ float32, top_ int64) bool {
-//line along.go:232
+//line along.go:236
 	return (top_ != int64(0)) && gpu_fits__(f_, p_, gpu_windowOf__(f_, p_, gpu_with____________(f_, p_, gpu_extract(int64(1026)), x_, y_, b_.shift_, b_.mask_, false)), top_, false)
-//line kernels_tandem.go:9725
+//line kernels_tandem.go:9805
 }
 
 func gpu_addTerm______(f_ gpu_single, p_ gpu_product, words_ []int64, x_ float32, y_ float32, shift_ float32, mask_ int64) {
 	/*line format.go:73*/ u_, v_ := gpu_factors_(p_, x_, y_, shift_, mask_)
 	/*line format.go:77*/ gpu_addNumber__(f_, words_, float64(u_*v_))
-//line kernels_tandem.go:9731
+//line kernels_tandem.go:9811
 }
 
 func gpu_extractLanes___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, e_ gpu_extraction, i_ int64, j_ int64, di_ int64, dj_ int64) gpu_extraction {
-	/*line along.go:212*/ for ((i_ + (int64(3) * di_)) < b_.i1_) && ((j_ + (int64(3) * dj_)) < b_.j1_) {
+	/*line along.go:216*/ for ((i_ + (int64(3) * di_)) < b_.i1_) && ((j_ + (int64(3) * dj_)) < b_.j1_) {
 		x0_, y0_ := gpu_elementsAt___(p_, b_, i_, j_)
 		x1_, y1_ := gpu_elementsAt___(p_, b_, i_+di_, j_+dj_)
 		x2_, y2_ := gpu_elementsAt___(p_, b_, i_+(int64(2)*di_), j_+(int64(2)*dj_))
@@ -9740,32 +9820,32 @@ func gpu_extractLanes___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, e_ gpu_ex
 		e_ = gpu_with_____________(f_, p_, e_, x1_, y1_, b_.shift_, b_.mask_, false)
 		e_ = gpu_with_____________(f_, p_, e_, x2_, y2_, b_.shift_, b_.mask_, false)
 		e_ = gpu_with_____________(f_, p_, e_, x3_, y3_, b_.shift_, b_.mask_, false)
-		/*line along.go:212*/ t_ := i_ + (int64(4) * di_)
-		/*line along.go:212*/ t2_ := j_ + (int64(4) * dj_)
-		/*line along.go:212*/ i_ = t_
-		/*line along.go:212*/ j_ = t2_
+		/*line along.go:216*/ t_ := i_ + (int64(4) * di_)
+		/*line along.go:216*/ t2_ := j_ + (int64(4) * dj_)
+		/*line along.go:216*/ i_ = t_
+		/*line along.go:216*/ j_ = t2_
 	}
-	/*line along.go:222*/ for (i_ < b_.i1_) && (j_ < b_.j1_) {
+	/*line along.go:226*/ for (i_ < b_.i1_) && (j_ < b_.j1_) {
 		x_, y_ := gpu_elementsAt___(p_, b_, i_, j_)
 		e_ = gpu_with_____________(f_, p_, e_, x_, y_, b_.shift_, b_.mask_, false)
-		/*line along.go:222*/ t11_ := i_ + di_
-		/*line along.go:222*/ t12_ := j_ + dj_
-		/*line along.go:222*/ i_ = t11_
-		/*line along.go:222*/ j_ = t12_
+		/*line along.go:226*/ t11_ := i_ + di_
+		/*line along.go:226*/ t12_ := j_ + dj_
+		/*line along.go:226*/ i_ = t11_
+		/*line along.go:226*/ j_ = t12_
 	}
-	/*line along.go:226*/ return e_
-//line kernels_tandem.go:9758
+	/*line along.go:230*/ return e_
+//line kernels_tandem.go:9838
 }
 
 func gpu_elementsAt___(p_ gpu_product, b_ gpu_block_, i_ int64, j_ int64) (float64, float64) {
-	/*line along.go:170*/ var x_ float64
-	/*line along.go:170*/ var y_ float64
+	/*line along.go:174*/ var x_ float64
+	/*line along.go:174*/ var y_ float64
 	t_ := b_.x_.Data_[(i_*b_.x_.Stride_)+j_]
-	/*line along.go:171*/ x_ = t_
-	/*line along.go:171*/ y_ = float64(0)
-	/*line along.go:173*/ y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
-	/*line along.go:175*/ return x_, y_
-//line kernels_tandem.go:9769
+	/*line along.go:175*/ x_ = t_
+	/*line along.go:175*/ y_ = float64(0)
+	/*line along.go:177*/ y_ = b_.y_.Data_[(i_*b_.y_.Stride_)+j_]
+	/*line along.go:179*/ return x_, y_
+//line kernels_tandem.go:9849
 }
 
 func gpu_with_____________(f_ gpu_double, p_ gpu_product, e_ gpu_extraction, x_ float64, y_ float64, shift_ float64, mask_ int64, alone_ bool) gpu_extraction {
@@ -9786,29 +9866,29 @@ func gpu_with_____________(f_ gpu_double, p_ gpu_product, e_ gpu_extraction, x_ 
 	e_.d_ = e_.d_ + (t3_ - (z_ - e_.c_))
 	e_.c_ = z_
 	/*line block.go:179*/ return e_
-//line kernels_tandem.go:9790
+//line kernels_tandem.go:9870
 }
 
 func gpu_windowOf___(f_ gpu_double, p_ gpu_product, e_ gpu_extraction) gpu_window {
 	/*line block.go:187*/ return e_.w_
-//line kernels_tandem.go:9795
+//line kernels_tandem.go:9875
 }
 
 func gpu_fitting___(f_ gpu_double, p_ gpu_product, b_ gpu_block_, x_ float64, y_ float64, top_ int64) bool {
-//line along.go:232
+//line along.go:236
 	return (top_ != int64(0)) && gpu_fits___(f_, p_, gpu_windowOf___(f_, p_, gpu_with_____________(f_, p_, gpu_extract(int64(1026)), x_, y_, b_.shift_, b_.mask_, false)), top_, false)
-//line kernels_tandem.go:9801
+//line kernels_tandem.go:9881
 }
 
 func gpu_addTerm_______(f_ gpu_double, p_ gpu_product, words_ []int64, x_ float64, y_ float64, shift_ float64, mask_ int64) {
 	/*line format.go:73*/ u_, v_ := gpu_factors___(p_, x_, y_, shift_, mask_)
 	/*line format.go:75*/ gpu_addProduct_(f_, words_, u_, v_)
-//line kernels_tandem.go:9807
+//line kernels_tandem.go:9887
 }
 
 func gpu_addInt_(words_ []int64, at_ int64, v_ int64) {
 	/*line block.go:223*/ gpu_Add_(words_, at_, uint64(max(v_, -v_)), v_ < int64(0))
-//line kernels_tandem.go:9812
+//line kernels_tandem.go:9892
 }
 
 func gpu_addNumber(f_ gpu_single, words_ []int64, x_ float64) {
@@ -9818,7 +9898,7 @@ func gpu_addNumber(f_ gpu_single, words_ []int64, x_ float64) {
 	} else {
 		words_[24] = words_[24] | gpu_Special(x_)
 	}
-//line kernels_tandem.go:9822
+//line kernels_tandem.go:9902
 }
 
 func gpu_Top_(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
@@ -9856,7 +9936,7 @@ func gpu_Top_(w_ []int64, at_ gpu_Place, bottom_ int64) gpu_Value {
 		v_.Rest_ = w_[at_.At_+(i_*at_.Step_)] != int64(0)
 	}
 	return v_
-//line kernels_tandem.go:9860
+//line kernels_tandem.go:9940
 }
 
 func gpu_plus_____(f_ gpu_double, p_ gpu_plain, g_ gpu_guess, x_ float64, y_ float64, shift_ float64, mask_ int64, quick_ bool) gpu_guess {
@@ -9873,7 +9953,7 @@ func gpu_plus_____(f_ gpu_double, p_ gpu_plain, g_ gpu_guess, x_ float64, y_ flo
 	/*line guess.go:50*/ err_ = t9_
 	g_.off_ = g_.off_ + math.Abs(err_)
 	/*line guess.go:59*/ return g_
-//line kernels_tandem.go:9877
+//line kernels_tandem.go:9957
 }
 
 func gpu_over_(f_ gpu_double, g_ gpu_guess, d_ float64) gpu_guess {
@@ -9886,7 +9966,7 @@ func gpu_over_(f_ gpu_double, g_ gpu_guess, d_ float64) gpu_guess {
 	}
 	t4_ := gpu_guess{sum_: q2_, rest_: lo_, off_: off_}
 	/*line guess.go:76*/ return t4_
-//line kernels_tandem.go:9890
+//line kernels_tandem.go:9970
 }
 
 func gpu_factors__(p_ gpu_plain, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
@@ -9895,7 +9975,7 @@ func gpu_factors__(p_ gpu_plain, x_ float64, y_ float64, shift_ float64, mask_ i
 	/*line format.go:63*/ var v_ float64
 	_ = v_
 	/*line format.go:67*/ return math.Float64frombits(math.Float64bits(x_) & uint64(mask_)), float64(1)
-//line kernels_tandem.go:9899
+//line kernels_tandem.go:9979
 }
 
 func gpu_addNumber_(f_ gpu_double, words_ []int64, x_ float64) {
@@ -9905,7 +9985,7 @@ func gpu_addNumber_(f_ gpu_double, words_ []int64, x_ float64) {
 	} else {
 		words_[136] = words_[136] | gpu_Special(x_)
 	}
-//line kernels_tandem.go:9909
+//line kernels_tandem.go:9989
 }
 
 func gpu_plus______(f_ gpu_double, p_ gpu_product, g_ gpu_guess, x_ float64, y_ float64, shift_ float64, mask_ int64, quick_ bool) gpu_guess {
@@ -9930,7 +10010,7 @@ func gpu_plus______(f_ gpu_double, p_ gpu_product, g_ gpu_guess, x_ float64, y_ 
 		g_.off_ = math.Float64frombits(uint64(9218868437227405312))
 	}
 	/*line guess.go:59*/ return g_
-//line kernels_tandem.go:9934
+//line kernels_tandem.go:10014
 }
 
 func gpu_factors___(p_ gpu_product, x_ float64, y_ float64, shift_ float64, mask_ int64) (float64, float64) {
@@ -9939,7 +10019,7 @@ func gpu_factors___(p_ gpu_product, x_ float64, y_ float64, shift_ float64, mask
 	/*line format.go:63*/ var v_ float64
 	_ = v_
 	return x_ - shift_, y_ - shift_
-//line kernels_tandem.go:9943
+//line kernels_tandem.go:10023
 }
 
 func gpu_addProduct(f_ gpu_double, words_ []int64, x_ float64, y_ float64) {
@@ -9956,7 +10036,7 @@ func gpu_addProduct(f_ gpu_double, words_ []int64, x_ float64, y_ float64) {
 	} else {
 		words_[136] = words_[136] | gpu_Special(float64(x_*y_))
 	}
-//line kernels_tandem.go:9960
+//line kernels_tandem.go:10040
 }
 
 func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
@@ -9967,7 +10047,7 @@ func gpu_AddPart(w_ []int64, at_ gpu_Place, p_ int64, v_ int64, k_ int64) {
 		m_ = -m_
 	}
 	w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] = w_[at_.At_+(((p_>>(5))+k_)*at_.Step_)] + int64(m_)
-//line kernels_tandem.go:9971
+//line kernels_tandem.go:10051
 }
 
 func gpu_Split32(b_ uint32) (uint64, int64, bool) {
@@ -9979,7 +10059,7 @@ func gpu_Split32(b_ uint32) (uint64, int64, bool) {
 	_ = finite_
 	/*line ../../../internal/superacc/value.go:202*/ t_, t2_, t3_ := gpu_split(uint64(b_), int64(24), uint64(255))
 	/*line ../../../internal/superacc/value.go:202*/ return t_, t2_, t3_
-//line kernels_tandem.go:9983
+//line kernels_tandem.go:10063
 }
 
 func gpu_newWide(x_ float32, m_ uint64, exp_ int64, finite_ bool, neg_ bool) gpu_wide {
@@ -9988,13 +10068,13 @@ func gpu_newWide(x_ float32, m_ uint64, exp_ int64, finite_ bool, neg_ bool) gpu
 		t_.special_ = gpu_Special_(x_)
 	}
 	return t_
-//line kernels_tandem.go:9992
+//line kernels_tandem.go:10072
 }
 
 func gpu_key32(x_ float32) int32 {
 	/*line fold.go:78*/ b_ := int32(math.Float32bits(x_))
 	return b_ ^ ((b_ >> (31)) & int32(2147483647))
-//line kernels_tandem.go:9998
+//line kernels_tandem.go:10078
 }
 
 func gpu_chosen(s_ gpu_state, order_ int64) int64 {
@@ -10007,13 +10087,13 @@ func gpu_chosen(s_ gpu_state, order_ int64) int64 {
 		}
 	}
 	/*line fold.go:291*/ return s_.a_
-//line kernels_tandem.go:10011
+//line kernels_tandem.go:10091
 }
 
 func gpu_key64(x_ float64) int64 {
 	/*line fold.go:83*/ b_ := int64(math.Float64bits(x_))
 	return b_ ^ ((b_ >> (63)) & int64(9223372036854775807))
-//line kernels_tandem.go:10017
+//line kernels_tandem.go:10097
 }
 
 func gpu_above(s_ gpu_ends, k_ int32, index_ int32) gpu_ends {
@@ -10021,7 +10101,7 @@ func gpu_above(s_ gpu_ends, k_ int32, index_ int32) gpu_ends {
 	found_ := (((more_ | (-more_)) >> (31)) >> (31)) >> (1)
 	t_ := gpu_ends{a_: s_.a_ ^ more_, b_: s_.b_ ^ ((s_.b_ ^ index_) & found_)}
 	/*line fold.go:133*/ return t_
-//line kernels_tandem.go:10025
+//line kernels_tandem.go:10105
 }
 
 func gpu_above_(s_ gpu_ends_, k_ int64, index_ int64) gpu_ends_ {
@@ -10029,7 +10109,7 @@ func gpu_above_(s_ gpu_ends_, k_ int64, index_ int64) gpu_ends_ {
 	found_ := (((more_ | (-more_)) >> (31)) >> (31)) >> (1)
 	t_ := gpu_ends_{a_: s_.a_ ^ more_, b_: s_.b_ ^ ((s_.b_ ^ index_) & found_)}
 	/*line fold.go:133*/ return t_
-//line kernels_tandem.go:10033
+//line kernels_tandem.go:10113
 }
 
 func gpu_added(s_ gpu_int128, t_ gpu_int128) gpu_int128 {
@@ -10041,7 +10121,7 @@ func gpu_added(s_ gpu_int128, t_ gpu_int128) gpu_int128 {
 	/*line int128.go:13*/ carry_ := t5_
 	t6_ := gpu_int128{hi_: (s_.hi_ + t_.hi_) + carry_, lo_: lo_}
 	/*line int128.go:14*/ return t6_
-//line kernels_tandem.go:10045
+//line kernels_tandem.go:10125
 }
 
 func gpu_NewValue(hi_ uint64, lo_ uint64, exp_ int64, neg_ bool) gpu_Value {
@@ -10051,7 +10131,7 @@ func gpu_NewValue(hi_ uint64, lo_ uint64, exp_ int64, neg_ bool) gpu_Value {
 	}
 	t2_ := gpu_Value{Neg_: neg_}
 	/*line ../../../internal/superacc/value.go:19*/ return gpu_become(t2_, hi_, lo_, exp_, false)
-//line kernels_tandem.go:10055
+//line kernels_tandem.go:10135
 }
 
 func gpu_Add(w_ []int64, p_ int64, m_ uint64, neg_ bool) {
@@ -10065,7 +10145,7 @@ func gpu_Add(w_ []int64, p_ int64, m_ uint64, neg_ bool) {
 	w_[k_] = w_[k_] + ((int64(((m_ << (s_)) & uint64(4294967295))) ^ sign_) - sign_)
 	w_[k_+int64(1)] = w_[k_+int64(1)] + ((int64((top_ & uint64(4294967295))) ^ sign_) - sign_)
 	w_[k_+int64(2)] = w_[k_+int64(2)] + ((int64((top_ >> (32))) ^ sign_) - sign_)
-//line kernels_tandem.go:10069
+//line kernels_tandem.go:10149
 }
 
 func gpu_Split64(b_ uint64) (uint64, int64, bool) {
@@ -10077,7 +10157,7 @@ func gpu_Split64(b_ uint64) (uint64, int64, bool) {
 	_ = finite_
 	/*line ../../../internal/superacc/value.go:199*/ t_, t2_, t3_ := gpu_split(b_, int64(53), uint64(2047))
 	/*line ../../../internal/superacc/value.go:199*/ return t_, t2_, t3_
-//line kernels_tandem.go:10081
+//line kernels_tandem.go:10161
 }
 
 func gpu_newWide_(x_ float64, m_ uint64, exp_ int64, finite_ bool, neg_ bool) gpu_wide {
@@ -10086,7 +10166,7 @@ func gpu_newWide_(x_ float64, m_ uint64, exp_ int64, finite_ bool, neg_ bool) gp
 		t_.special_ = gpu_Special(x_)
 	}
 	return t_
-//line kernels_tandem.go:10090
+//line kernels_tandem.go:10170
 }
 
 func gpu_asDouble(w_ gpu_window) gpu_window {
@@ -10101,12 +10181,12 @@ func gpu_asDouble(w_ gpu_window) gpu_window {
 	/*line block.go:68*/ lo_ := max((w_.lo_+uint32(1))>>(3), uint32(1048576))
 	t2_ := gpu_window{hi_: ((w_.hi_ >> (3)) + uint32(1)) + uint32(939524096), lo_: (lo_ + uint32(939524096)) - uint32(1)}
 	/*line block.go:69*/ return t2_
-//line kernels_tandem.go:10105
+//line kernels_tandem.go:10185
 }
 
 func gpu_magic(field_ int64) float64 {
 	/*line block.go:139*/ return math.Float64frombits((uint64(field_) << (52)) | uint64(2251799813685248))
-//line kernels_tandem.go:10110
+//line kernels_tandem.go:10190
 }
 
 func gpu_addNumber__(f_ gpu_single, words_ []int64, x_ float64) {
@@ -10116,7 +10196,7 @@ func gpu_addNumber__(f_ gpu_single, words_ []int64, x_ float64) {
 	} else {
 		words_[24] = words_[24] | gpu_Special(x_)
 	}
-//line kernels_tandem.go:10120
+//line kernels_tandem.go:10200
 }
 
 func gpu_overShort(v_ gpu_Value, n_ uint64) gpu_Value {
@@ -10137,7 +10217,7 @@ func gpu_overShort(v_ gpu_Value, n_ uint64) gpu_Value {
 	up_ := uint64(int64(bits.LeadingZeros64(hi_)))
 	t11_ := gpu_Value{Hi_: (hi_ << (up_)) | (lo_ >> (uint64(64) - up_)), Lo_: (lo_ << (up_)) | ((q0_ << (up_)) >> (32)), Exp_: v_.Exp_ - int64(up_), Neg_: v_.Neg_, Rest_: v_.Rest_ || ((rem_ | (q0_ << (uint64(32) + up_))) != uint64(0))}
 	/*line ../../../internal/superacc/value.go:100*/ return t11_
-//line kernels_tandem.go:10141
+//line kernels_tandem.go:10221
 }
 
 func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gpu_Value {
@@ -10151,17 +10231,17 @@ func gpu_become(v_ gpu_Value, hi_ uint64, lo_ uint64, exp_ int64, rest_ bool) gp
 	z_ := int64(bits.LeadingZeros64(hi_))
 	t3_ := gpu_Value{Hi_: (hi_ << (uint64(z_))) | (lo_ >> (uint64((int64(64) - z_)))), Lo_: lo_ << (uint64(z_)), Exp_: exp_ - z_, Neg_: v_.Neg_, Rest_: v_.Rest_ || rest_}
 	/*line ../../../internal/superacc/value.go:162*/ return t3_
-//line kernels_tandem.go:10155
+//line kernels_tandem.go:10235
 }
 
 func gpu_inf(t_ gpu_single) float32 {
 	/*line format.go:29*/ return math.Float32frombits(uint32(2139095040))
-//line kernels_tandem.go:10160
+//line kernels_tandem.go:10240
 }
 
 func gpu_Bits32(v_ gpu_Value) uint32 {
 	/*line ../../../internal/superacc/value.go:169*/ return uint32(gpu_round__(v_, int64(24), uint64(255)))
-//line kernels_tandem.go:10165
+//line kernels_tandem.go:10245
 }
 
 func gpu_digit(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
@@ -10169,13 +10249,13 @@ func gpu_digit(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
 		return uint64(0)
 	}
 	return uint64(w_[at_.At_+(k_*at_.Step_)])
-//line kernels_tandem.go:10173
+//line kernels_tandem.go:10253
 }
 
 func gpu_upper(f_ gpu_double, p_ gpu_plain, t_ float64, u_ float64, v_ float64) uint32 {
 	/*line block.go:47*/ m_ := math.Float64bits(t_) &^ uint64(9223372036854775808)
 	/*line block.go:56*/ return uint32((((m_ + uint64(4294967296)) - uint64(1)) >> (32)))
-//line kernels_tandem.go:10179
+//line kernels_tandem.go:10259
 }
 
 func gpu_addNumber___(f_ gpu_double, words_ []int64, x_ float64) {
@@ -10185,23 +10265,23 @@ func gpu_addNumber___(f_ gpu_double, words_ []int64, x_ float64) {
 	} else {
 		words_[136] = words_[136] | gpu_Special(x_)
 	}
-//line kernels_tandem.go:10189
+//line kernels_tandem.go:10269
 }
 
 func gpu_inf_(t_ gpu_double) float64 {
 	/*line format.go:34*/ return math.Float64frombits(uint64(9218868437227405312))
-//line kernels_tandem.go:10194
+//line kernels_tandem.go:10274
 }
 
 func gpu_Bits64(v_ gpu_Value) uint64 {
 	/*line ../../../internal/superacc/value.go:166*/ return gpu_round__(v_, int64(53), uint64(2047))
-//line kernels_tandem.go:10199
+//line kernels_tandem.go:10279
 }
 
 func gpu_upper_(f_ gpu_single, p_ gpu_product, t_ float64, u_ float64, v_ float64) uint32 {
 	/*line block.go:47*/ m_ := math.Float64bits(t_) &^ uint64(9223372036854775808)
 	/*line block.go:49*/ return uint32((m_ >> (32)))
-//line kernels_tandem.go:10205
+//line kernels_tandem.go:10285
 }
 
 func gpu_upper__(f_ gpu_double, p_ gpu_product, t_ float64, u_ float64, v_ float64) uint32 {
@@ -10210,7 +10290,7 @@ func gpu_upper__(f_ gpu_double, p_ gpu_product, t_ float64, u_ float64, v_ float
 		m_ = uint64(1)
 	}
 	/*line block.go:56*/ return uint32((((m_ + uint64(4294967296)) - uint64(1)) >> (32)))
-//line kernels_tandem.go:10214
+//line kernels_tandem.go:10294
 }
 
 func gpu_addProduct_(f_ gpu_double, words_ []int64, x_ float64, y_ float64) {
@@ -10227,7 +10307,7 @@ func gpu_addProduct_(f_ gpu_double, words_ []int64, x_ float64, y_ float64) {
 	} else {
 		words_[136] = words_[136] | gpu_Special(float64(x_*y_))
 	}
-//line kernels_tandem.go:10231
+//line kernels_tandem.go:10311
 }
 
 func gpu_Add_(w_ []int64, p_ int64, m_ uint64, neg_ bool) {
@@ -10241,7 +10321,7 @@ func gpu_Add_(w_ []int64, p_ int64, m_ uint64, neg_ bool) {
 	w_[k_] = w_[k_] + ((int64(((m_ << (s_)) & uint64(4294967295))) ^ sign_) - sign_)
 	w_[k_+int64(1)] = w_[k_+int64(1)] + ((int64((top_ & uint64(4294967295))) ^ sign_) - sign_)
 	w_[k_+int64(2)] = w_[k_+int64(2)] + ((int64((top_ >> (32))) ^ sign_) - sign_)
-//line kernels_tandem.go:10245
+//line kernels_tandem.go:10325
 }
 
 func gpu_Special(x_ float64) int64 {
@@ -10253,7 +10333,7 @@ func gpu_Special(x_ float64) int64 {
 		}
 	}
 	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:10257
+//line kernels_tandem.go:10337
 }
 
 func gpu_digit_(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
@@ -10261,7 +10341,7 @@ func gpu_digit_(w_ []int64, at_ gpu_Place, k_ int64) uint64 {
 		return uint64(0)
 	}
 	return uint64(w_[at_.At_+(k_*at_.Step_)])
-//line kernels_tandem.go:10265
+//line kernels_tandem.go:10345
 }
 
 func gpu_split(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool) {
@@ -10278,7 +10358,7 @@ func gpu_split(b_ uint64, precision_ int64, inf_ uint64) (uint64, int64, bool) {
 	/*line ../../../internal/superacc/value.go:206*/ field_ := t2_
 	normal_ := min(field_, uint64(1))
 	return m_ | (normal_ << (uint64((precision_ - int64(1))))), gpu_lowest(precision_, inf_) + int64((field_ - normal_)), field_ != inf_
-//line kernels_tandem.go:10282
+//line kernels_tandem.go:10362
 }
 
 func gpu_Special_(x_ float32) int64 {
@@ -10290,7 +10370,7 @@ func gpu_Special_(x_ float32) int64 {
 		}
 	}
 	/*line ../../../internal/superacc/superacc.go:58*/ return int64(4)
-//line kernels_tandem.go:10294
+//line kernels_tandem.go:10374
 }
 
 func gpu_divide(r_ gpu_reciprocal, u1_ uint64, u0_ uint64) (uint64, uint64) {
@@ -10308,7 +10388,7 @@ func gpu_divide(r_ gpu_reciprocal, u1_ uint64, u0_ uint64) (uint64, uint64) {
 		rem_ = rem_ - r_.d_
 	}
 	return quotient_ & uint64(4294967295), rem_
-//line kernels_tandem.go:10312
+//line kernels_tandem.go:10392
 }
 
 func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
@@ -10332,10 +10412,10 @@ func gpu_round__(v_ gpu_Value, precision_ int64, inf_ uint64) uint64 {
 		keep_ = keep_ | ((inf_ + uint64(1)) << (uint64((precision_ - int64(1)))))
 	}
 	return keep_
-//line kernels_tandem.go:10336
+//line kernels_tandem.go:10416
 }
 
 func gpu_lowest(precision_ int64, inf_ uint64) int64 {
 	/*line ../../../internal/superacc/value.go:196*/ return (int64(2) - precision_) - int64((inf_ >> (1)))
-//line kernels_tandem.go:10341
+//line kernels_tandem.go:10421
 }
