@@ -456,6 +456,7 @@ func TestErrors(t *testing.T) {
 		defer other.Close()
 		x, y := upload(t, s, m(6, 4)), upload(t, s, m(4, 6))
 		square, foreign := upload(t, s, m(8, 8)), upload(t, other, m(4, 4))
+		none := new(linalg.Array[float32])
 		matmul := func(a, b linalg.Matrix[float32]) error {
 			_, err := linalg.MatMul(a, b, linalg.On(s), linalg.WithContext(ctx))
 			return err
@@ -508,10 +509,10 @@ func TestErrors(t *testing.T) {
 			{"wrong transposition", square.Gemm(1, 'X', square, blas.NoTrans, square, 0), linalg.ErrShape, "'X'"},
 			{"nil array", square.Mul(nil, square), backend.ErrArgument, "nil"},
 			{"array without a session", square.Mul(new(linalg.Array[float32]), square), backend.ErrArgument, "nil"},
-			{"result without a session", new(linalg.Array[float32]).Mul(square, square), backend.ErrArgument, "nil"},
-			{"copy without a session", new(linalg.Array[float32]).Scale(2, square), backend.ErrArgument, "nil"},
-			{"error of none", new(linalg.Array[float32]).Slice(0, 1, 0, 1).Err(), backend.ErrArgument, "nothing has made"},
-			{"reshaping none", second(new(linalg.Array[float32]).Reshape(1, 1)), backend.ErrArgument, "nothing has made"},
+			{"result without a session", none.Mul(square, square), backend.ErrArgument, "nil"},
+			{"copy without a session", none.Scale(2, square), backend.ErrArgument, "nil"},
+			{"error of none", none.Slice(0, 1, 0, 1).Err(), backend.ErrArgument, "nothing has made"},
+			{"reshaping none", second(none.Reshape(1, 1)), backend.ErrArgument, "nothing has made"},
 			{
 				"another session", foreign.Mul(square.Slice(0, 4, 0, 4), square.Slice(0, 4, 0, 4)), backend.ErrArgument,
 				"different sessions",
