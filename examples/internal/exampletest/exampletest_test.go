@@ -15,7 +15,7 @@ func TestSimulatorEverywhere(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no examples: %v", err)
 	}
-	for _, f := range append(files, "../program/program.go") {
+	for _, f := range append(files, "../../program/program.go") {
 		text, err := os.ReadFile(f)
 		shared := strings.Contains(string(text), "{ program.Main(run) }")
 		if err != nil || !shared && !strings.Contains(string(text), simulator) {
