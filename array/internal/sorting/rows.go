@@ -67,11 +67,12 @@ func withRows[P Pair](s *linalg.Session, rows, n, per int, tiles bool, f func(r 
 // digit, others three.
 func chunkOf(info *backend.Info, rows, n int) int {
 	const least, perCore = 2048, 4 // elements that are worth counting, and chunks of all rows
-	const single = 24 << 10        // elements that one core has moved as soon as several
+	units := max(1, info.ComputeUnits)
+	single := 1<<13 + 1<<16/(units*units) // elements that one core has moved as soon as several; modelled beyond two
 	if n <= single {
 		return single
 	}
-	wanted := max(1, perCore*info.ComputeUnits/max(1, rows)) // chunks of a row
+	wanted := max(1, perCore*units/max(1, rows)) // chunks of a row
 	return max(least, (n+wanted-1)/wanted)
 }
 
