@@ -313,13 +313,7 @@ func (o *outputFile) create(h *npy.Header) (start int64, err error) {
 		return 0, err
 	}
 	o.temp = temp
-	if o.mode != 0 { // which the umask leaves something of
-		err = o.f.Chmod(mode)
-	}
-	if err == nil {
-		err = npy.WriteHeader(o.f, h)
-	}
-	if err == nil {
+	if err = npy.WriteHeader(o.f, h); err == nil {
 		start, err = o.f.Seek(0, io.SeekCurrent)
 	}
 	return start, cmp.Or(err, o.f.Truncate(start+h.Size()))
@@ -361,7 +355,7 @@ func (o *outputFile) finish() error {
 
 // commit gives the file its name.
 func (o *outputFile) commit() error {
-	if o.mode != 0 {
+	if o.mode != 0 { // of which the umask has left something alone
 		if err := os.Chmod(o.temp, o.mode); err != nil {
 			return err
 		}

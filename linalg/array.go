@@ -147,8 +147,8 @@ func (a *Array[T]) Err() error { return a.failure() }
 
 // failure is why there is no array, nil where there is one.
 func (a *array) failure() error {
-	if a == nil || a.s == nil {
-		return errArgument("the array is nil, or an Array that nothing has made")
+	if a.s == nil {
+		return errArgument("an Array that nothing has made")
 	}
 	return a.s.failed
 }

@@ -137,12 +137,17 @@ type batch struct {
 	groups, wide int // work-items of a group
 }
 
+// checkMade says why there is no array.
+func checkMade[T any](op, name string, a *Array[T]) error {
+	if a == nil {
+		return fmt.Errorf("%w: %s: %s is nil", linalg.ErrShape, op, name)
+	}
+	return a.Err()
+}
+
 // newBatch checks a, of as many matrices as c has rows, or, where that is nil, as a has room for.
 func newBatch[T Float, C any](op string, a *Array[T], c *Array[C]) (batch, error) {
-	if a == nil {
-		return batch{}, fmt.Errorf("%w: %s: a is nil", linalg.ErrShape, op)
-	}
-	if err := a.Err(); err != nil {
+	if err := checkMade(op, "a", a); err != nil {
 		return batch{}, err
 	}
 	rows, n := a.Dims()
@@ -185,10 +190,7 @@ func (x *batch) grid() backend.Grid { return backend.Grid1(x.groups, x.wide) }
 
 // check checks an array with a row of cols elements for each matrix.
 func (x *batch) check(name string, c *Array[int32], cols int) error {
-	if c == nil {
-		return fmt.Errorf("%w: %s: %s is nil", linalg.ErrShape, x.op, name)
-	}
-	if err := c.Err(); err != nil {
+	if err := checkMade(x.op, name, c); err != nil {
 		return err
 	}
 	if rows, n := c.Dims(); rows != x.count || n != cols {
@@ -200,10 +202,7 @@ func (x *batch) check(name string, c *Array[int32], cols int) error {
 
 // checkSides checks right sides.
 func checkSides[T Float](x batch, b, a *Array[T]) error {
-	if b == nil {
-		return fmt.Errorf("%w: %s: b is nil", linalg.ErrShape, x.op)
-	}
-	if err := b.Err(); err != nil {
+	if err := checkMade(x.op, "b", b); err != nil {
 		return err
 	}
 	if rows, _ := b.Dims(); rows != x.count*x.n {

@@ -108,8 +108,8 @@ func ParseDims(text string, most, least int) ([]int, error) {
 	for i, part := range parts {
 		n, err := strconv.ParseUint(part, 10, 31)
 		if err != nil || int(n) < least {
-			return nil, fmt.Errorf("%q of %q is not a whole number from %d to %d; "+
-				"dimensions are written as in 64 or 64x32", part, text, least, maxDim)
+			return nil, fmt.Errorf("%q is not a whole number from %d to %d; dimensions are written as in 64 or 64x32",
+				part, least, maxDim)
 		}
 		dims[i] = int(n)
 	}

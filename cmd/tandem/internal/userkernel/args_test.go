@@ -102,7 +102,7 @@ func TestParseGrid(t *testing.T) {
 		{"0", "1", backend.Grid1(0, 1), ""},
 		{"", "1", backend.Grid{}, "no --grid: give --grid N"},
 		{"1", "", backend.Grid{}, "no --block"},
-		{"1", "0", backend.Grid{}, "--block 0: \"0\" of \"0\" is not a whole number from 1"},
+		{"1", "0", backend.Grid{}, "--block 0: \"0\" is not a whole number from 1"},
 		{"1x2x3x4", "1", backend.Grid{}, "4 dimensions"},
 		{"six", "1", backend.Grid{}, "--grid six"},
 		{"6,6", "1", backend.Grid{}, "--grid 6,6"},

@@ -125,18 +125,13 @@ func (p *Printer) word(t *ir.Type) string {
 // does not have it: the kernel itself may not show that they do.
 func float64Error(k *ir.Function) string {
 	var names []string
-	var find func(fn *ir.Function)
-	find = func(fn *ir.Function) {
+	for _, fn := range k.Reached() {
 		for _, c := range fn.Calls {
-			switch {
-			case c.Imported == "":
-				find(c)
-			case c.UsesFloat64():
+			if fn.Imported == "" && c.Imported != "" && c.UsesFloat64() {
 				names = append(names, c.Imported)
 			}
 		}
 	}
-	find(k)
 	if names == nil {
 		return ""
 	}

@@ -275,8 +275,22 @@ type Function struct {
 
 // UsesFloat64 tells whether f, or what it calls, computes with float64.
 func (f *Function) UsesFloat64() bool {
-	return slices.ContainsFunc(f.Calls, (*Function).UsesFloat64) ||
-		AnyExpr(f.Body, func(x *Expr) bool { return x.Type != nil && x.Type.Kind == KindFloat64 })
+	return slices.ContainsFunc(f.Reached(), func(g *Function) bool {
+		return AnyExpr(g.Body, func(x *Expr) bool { return x.Type != nil && x.Type.Kind == KindFloat64 })
+	})
+}
+
+// Reached is f, what it calls, and what that calls, each once.
+func (f *Function) Reached() []*Function {
+	all := []*Function{f}
+	for i := 0; i < len(all); i++ {
+		for _, g := range all[i].Calls {
+			if !slices.Contains(all, g) {
+				all = append(all, g)
+			}
+		}
+	}
+	return all
 }
 
 // NewVar is a variable of f whose name no other has.

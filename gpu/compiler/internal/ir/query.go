@@ -233,14 +233,13 @@ func LocalSize(n *Kernel) (size int64) {
 // OwnSize is how many bytes the largest variable takes that a work-item has of its own in f, or in
 // what f calls.
 func OwnSize(f *Function) (size int64) {
-	Any(f.Body, func(s *Stmt) bool {
-		if s.Kind == StmtDecl && !s.Var.Local {
-			size = max(size, s.Var.Type.Size)
-		}
-		return false
-	})
-	for _, g := range f.Calls {
-		size = max(size, OwnSize(g))
+	for _, g := range f.Reached() {
+		Any(g.Body, func(s *Stmt) bool {
+			if s.Kind == StmtDecl && !s.Var.Local {
+				size = max(size, s.Var.Type.Size)
+			}
+			return false
+		})
 	}
 	return size
 }
