@@ -104,7 +104,7 @@ func (f *QR[T]) MulQ(tQ blas.Transpose, b Matrix[T], opts ...Option) (Matrix[T],
 	if err := f.applyQ(ctx, tQ != blas.NoTrans, x); err != nil {
 		return x, err
 	}
-	return finite(x, b, f.packed)
+	return finite(x, b, NewMatrix(1, len(f.tau), f.tau)) // R, which Q does not depend on, may be beyond the type
 }
 
 // applyQ makes x Q*x, or with trans Qᵀ*x.

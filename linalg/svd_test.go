@@ -307,16 +307,18 @@ func TestSVDBeyond(t *testing.T) {
 
 // What is beyond the type on the way to a product with Q is an error, unless B had it.
 func TestMulQBeyond(t *testing.T) {
-	f, err := linalg.FactorQR(linalg.NewMatrix(3, 1, []float64{1, 1, 0}))
-	if err != nil {
-		t.Fatal(err)
-	}
 	most := math.MaxFloat64
-	x, err := f.MulQ(blas.Trans, linalg.NewMatrix(3, 1, []float64{most, most, 1}))
-	if !errors.Is(err, linalg.ErrOverflow) {
-		t.Errorf("%v, %v", x, err)
-	}
-	if _, err := f.MulQ(blas.Trans, linalg.NewMatrix(3, 1, []float64{math.Inf(1), most, 1})); err != nil {
-		t.Error(err)
+	for _, of := range []float64{1, most} { // of which R is beyond the type
+		f, err := linalg.FactorQR(linalg.NewMatrix(3, 1, []float64{of, of, 0}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, err := f.MulQ(blas.Trans, linalg.NewMatrix(3, 1, []float64{most, most, 1}))
+		if !errors.Is(err, linalg.ErrOverflow) {
+			t.Errorf("%v, %v", x, err)
+		}
+		if _, err := f.MulQ(blas.Trans, linalg.NewMatrix(3, 1, []float64{math.Inf(1), most, 1})); err != nil {
+			t.Error(err)
+		}
 	}
 }
