@@ -1,6 +1,7 @@
 package compiler
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -45,10 +46,15 @@ func TestLanes(t *testing.T) {
 			"much memory", "t := gpu.Local[[1 << 20]float32](it)\n\tt[i] = 1\n\tx[i] = t[i]",
 			"4194304 bytes of local memory",
 		},
+		{"functions that call the next twice", "x[i] = f9(x[i])", ""},
+		{
+			"functions that call the next twice, too deep", "x[i] = f29(x[i])",
+			"over 20000 statements, with functions in place of their calls",
+		},
 	} {
 		text := "package main\n\nimport \"github.com/tandem-gpu/tandem/gpu\"\n\n" +
 			"func sum(x []float32) (s float32) {\n\tfor _, v := range x {\n\t\ts += v\n\t}\n\treturn s\n}\n\n" +
-			"//tandem:kernel\nfunc k(it gpu.Item, x []float32) {\n\ti := it.Global(0)\n\t" + c.body +
+			callTwice(30) + "//tandem:kernel\nfunc k(it gpu.Item, x []float32) {\n\ti := it.Global(0)\n\t" + c.body +
 			"\n}\n\nfunc main() {}\n"
 		dir := newModule(t, map[string]string{"main.go": text})
 		loader, err := front.NewLoader(dir, FileName)
@@ -70,4 +76,13 @@ func TestLanes(t *testing.T) {
 			t.Error(err)
 		}
 	}
+}
+
+// callTwice is functions f0 to f(n-1), each of which calls the one before twice.
+func callTwice(n int) string {
+	text := "func f0(x float32) float32 {\n\treturn x + 1\n}\n\n"
+	for i := 1; i < n; i++ {
+		text += fmt.Sprintf("func f%d(x float32) float32 {\n\treturn f%d(x) + f%d(-x)\n}\n\n", i, i-1, i-1)
+	}
+	return text
 }

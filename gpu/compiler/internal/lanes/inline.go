@@ -18,13 +18,18 @@ type inliner struct {
 	block   *ir.Stmt                      // that a return leaves, nil in the kernel
 	results []*ir.Variable
 	integer *ir.Type // Go's int
+	size    *int     // statements that were emitted
 }
+
+// maxInlined is how many statements a kernel has at most with its functions in place of their
+// calls. Functions that call the next one twice double it each time.
+const maxInlined = 20_000
 
 // inlined is k without calls.
 func inlined(k *ir.Kernel, types *ir.TypeTable) *ir.Kernel {
 	in := &inliner{
 		names: ir.Scope{}, stmts: map[*ir.Stmt]*ir.Stmt{}, vars: map[*ir.Variable]*ir.Variable{},
-		places: map[*ir.Variable]*ir.Expr{}, integer: types.Basic(ir.KindInt64),
+		places: map[*ir.Variable]*ir.Expr{}, integer: types.Basic(ir.KindInt64), size: new(int),
 	}
 	for name := range k.Names {
 		in.names[name] = true
@@ -44,7 +49,12 @@ func (in *inliner) collect(f func()) (list []*ir.Stmt) {
 	return list
 }
 
-func (in *inliner) emit(s *ir.Stmt) { *in.out = append(*in.out, s) }
+func (in *inliner) emit(s *ir.Stmt) {
+	if *in.size++; *in.size > maxInlined {
+		refuseLanes("over %d statements, with functions in place of their calls", maxInlined)
+	}
+	*in.out = append(*in.out, s)
+}
 
 func (in *inliner) list(list []*ir.Stmt) []*ir.Stmt {
 	return in.collect(func() {
