@@ -59,7 +59,7 @@ const pocl = "Portable Computing Language"
 // that fails does not hide the others.
 func findDevices() ([]*entry, error) {
 	if err := cl.Load(); err != nil {
-		return nil, failure("dlopen", backend.ErrNoDevice, "%v; %s", err, remedy)
+		return nil, failure("dlopen", backend.ErrNoDevice, "%v", dl.Advise(err, remedy))
 	}
 	platforms, err := cl.GetPlatforms()
 	if err != nil {

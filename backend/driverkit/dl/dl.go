@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"strings"
 )
 
@@ -55,9 +56,21 @@ func (e *Error) Unwrap() []error {
 	return errs
 }
 
+// ErrNone is that the program loads no libraries, whatever their names.
+var ErrNone = errors.New("this program loads no libraries: it was built with the tag tandem_nolibs, or for a " +
+	"system where that takes cgo (" + runtime.GOOS + "/" + runtime.GOARCH + ")")
+
+// Advise is err of [Open] with what to do about it, where that helps.
+func Advise(err error, what string) error {
+	if errors.Is(err, ErrNone) {
+		return err
+	}
+	return fmt.Errorf("%w; %s", err, what)
+}
+
 // Open loads the first of names that the system's loader accepts. A name is either a bare file
 // name, which the loader looks for by its own rules, or an absolute path. The working directory is
-// never searched. If none loads, the error is an *Error with every name.
+// never searched. If none loads, the error is an *Error with every name, or [ErrNone].
 func Open(names ...string) (*Library, error) { return openFirst(names, false) }
 
 // OpenGlobal is Open for a library whose symbols the libraries that it loads itself must find, as
@@ -72,8 +85,11 @@ func openFirst(names []string, global bool) (*Library, error) {
 		if err == nil {
 			h, err = open(name, global)
 		}
-		if err == nil {
+		switch {
+		case err == nil:
 			return &Library{name: name, handle: h}, nil
+		case errors.Is(err, ErrNone):
+			return nil, err
 		}
 		failed = append(failed, Failure{name, err})
 	}

@@ -2,22 +2,14 @@
 
 package dl
 
-import (
-	"errors"
-	"runtime"
-)
+// Purego, which calls C without cgo, does not know the system, or the tag left it out.
 
-// errNone is why nothing loads here: purego, which calls C without cgo, does not know the system,
-// or the tag left it out.
-var errNone = errors.New("this program was built to load no libraries (on " + runtime.GOOS + "/" + runtime.GOARCH +
-	"; the tag tandem_nolibs, or a system without purego)")
+func open(string, bool) (uintptr, error) { return 0, ErrNone }
 
-func open(string, bool) (uintptr, error) { return 0, errNone }
-
-func symbol(uintptr, string) (uintptr, error) { return 0, errNone }
+func symbol(uintptr, string) (uintptr, error) { return 0, ErrNone }
 
 // Without a library there is no address to call.
 
-func register(any, uintptr) { panic(errNone) }
+func register(any, uintptr) { panic(ErrNone) }
 
-func call(uintptr, []uintptr) uintptr { panic(errNone) }
+func call(uintptr, []uintptr) uintptr { panic(ErrNone) }

@@ -38,7 +38,7 @@ func Load() (*Library, error) {
 	defer dl.KeepSignals()()
 	lib, err := dl.OpenGlobal(libraries()...)
 	if err != nil {
-		return nil, fmt.Errorf("no MPI library: %w; %s", err, hint())
+		return nil, fmt.Errorf("no MPI library: %w", dl.Advise(err, hint()))
 	}
 	l := &Library{Table: new(Table), Name: lib.Name(), lib: lib}
 	if err := dl.Bind(lib, l.Table); err != nil {

@@ -117,7 +117,7 @@ var loadOnce = sync.OnceValue(load)
 func load() error {
 	lib, err := dl.Open(libraries()...)
 	if err != nil {
-		return fmt.Errorf("%w; %s", err, hint())
+		return dl.Advise(err, hint())
 	}
 	t := new(Table)
 	if err := bind(lib, t); err != nil {
