@@ -162,7 +162,7 @@ trap 'exit 1' INT TERM
 
 tests=(-test.v -test.timeout="${LIMIT}s")
 # Tests that need the sources, or that nothing opened a session before.
-needs='TestStale|TestInstances|TestLines|TestLinksWhatItUses|TestDefault|TestGenerated'
+needs='TestStale|TestInstances|TestLines|TestLinksWhatItUses|TestDefault|TestGenerated|TestComplete'
 # One that takes so much memory that it runs alone.
 large=TestMoreThan31Bits
 
