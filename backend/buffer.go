@@ -53,19 +53,12 @@ func (b *Buffer) Bytes() []byte {
 // Use calls f with what Bytes is, and keeps the memory until f returns, whoever frees the buffer or
 // closes its device meanwhile. It is ErrClosed after that.
 func (b *Buffer) Use(f func(mem []byte)) error {
-	if err := b.enter("Buffer.Use"); err != nil {
+	if err := b.enter("Buffer.Use", b); err != nil {
 		return err
 	}
 	defer b.drop()
 	f(b.mem.Bytes)
 	return nil
-}
-
-// enter begins a call that uses the buffer. Without an error, drop ends it.
-func (b *Buffer) enter(op string) error {
-	err := b.buffer.enter(op)
-	runtime.KeepAlive(b)
-	return err
 }
 
 // giveBack closes the buffer, once no command uses it if it was registered.
@@ -108,7 +101,7 @@ func (d *Device) AllocHost(n int64) (*Buffer, error) {
 
 // alloc gives a buffer n bytes that get makes, and puts it into the caller's hands.
 func (d *Device) alloc(op string, n int64, get func(n int64) (Memory, error), s *buffer) (*Buffer, error) {
-	if err := d.enter(op); err != nil {
+	if err := d.enter(op, d); err != nil {
 		return nil, err
 	}
 	defer d.drop()
@@ -129,7 +122,7 @@ func (d *Device) alloc(op string, n int64, get func(n int64) (Memory, error), s 
 // overlap, nor share a page on CUDA, which locks pages.
 func (d *Device) Register(mem []byte) (*Buffer, error) {
 	const op = "Device.Register"
-	if err := d.enter(op); err != nil {
+	if err := d.enter(op, d); err != nil {
 		return nil, err
 	}
 	defer d.drop()

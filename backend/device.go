@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -75,13 +74,6 @@ func (d *Device) Used() int64 { return d.used.bytes.Load() }
 
 // Err says why the device takes no more calls: it was closed, or is lost. It is nil while it does.
 func (d *Device) Err() error { return d.live("Device.Err", d.what, !d.closed()) }
-
-// enter begins a call on the device. Without an error, drop ends it.
-func (d *Device) enter(op string) error {
-	err := d.device.enter(op)
-	runtime.KeepAlive(d)
-	return err
-}
 
 // Close waits for the queues, then releases the device and all that it made. It is idempotent. The
 // error is that of the last commands.

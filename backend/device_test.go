@@ -210,18 +210,18 @@ func TestLifetimes(t *testing.T) {
 	n := newNoted()
 	d := NewDevice(n)
 	used, idle, q := must(d.Alloc(8)), must(d.Alloc(8)), must(d.NewQueue())
-	check(t, used.enter("Queue.Read"))
-	check(t, used.enter("Queue.Read"))
+	check(t, used.enter("Queue.Read", used))
+	check(t, used.enter("Queue.Read", used))
 	check(t, idle.Free())
 	check(t, idle.Free())
 	n.wantReleased(t, "buffer")
-	check(t, d.enter("Device.Call"))
+	check(t, d.enter("Device.Call", d))
 	check(t, d.Close())
 	check(t, d.Close())
 	n.wantReleased(t, "buffer", "queue")
-	wantError(t, used.enter("Queue.Read"), ErrClosed, "Queue.Read", "the buffer was closed, or its device")
+	wantError(t, used.enter("Queue.Read", used), ErrClosed, "Queue.Read", "the buffer was closed, or its device")
 	wantError(t, q.Wait(), ErrClosed, "Queue.Wait", "the queue was closed")
-	wantError(t, d.enter("Device.Call"), ErrClosed, "Device.Call", "the device was closed")
+	wantError(t, d.enter("Device.Call", d), ErrClosed, "Device.Call", "the device was closed")
 	used.drop()
 	n.wantReleased(t, "buffer", "queue")
 	used.drop()
@@ -251,7 +251,7 @@ func TestUse(t *testing.T) {
 func TestMadeAfterClose(t *testing.T) {
 	n := newNoted()
 	d := NewDevice(n)
-	check(t, d.enter("Device.Call"))
+	check(t, d.enter("Device.Call", d))
 	check(t, d.Close())
 	b := &event{}
 	wantError(t, d.adopt("Device.Alloc", "buffer", &b.object, part{n, "buffer"}), ErrClosed)
@@ -310,7 +310,7 @@ func TestQueue(t *testing.T) {
 	if err := n.finish(); err != n.failure {
 		t.Errorf("Finish of the device: %v", err)
 	}
-	check(t, q.enter("Queue.Launch"))
+	check(t, q.enter("Queue.Launch", q))
 	closed := make(chan error)
 	go func() { closed <- q.Close() }()
 	select {

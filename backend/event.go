@@ -18,7 +18,7 @@ type event struct {
 // Record marks the present end of the queue.
 func (q *Queue) Record() (*Event, error) {
 	const op = "Queue.Record"
-	if err := q.enter(op); err != nil {
+	if err := q.enter(op, q); err != nil {
 		return nil, err
 	}
 	defer q.drop()
@@ -40,7 +40,7 @@ func (q *Queue) Record() (*Event, error) {
 // Wait blocks until the queue has reached the event. What earlier ReadAsync commands of that queue
 // copied is there then.
 func (e *Event) Wait() error {
-	if err := e.enter("Event.Wait"); err != nil {
+	if err := e.enter("Event.Wait", e); err != nil {
 		return err
 	}
 	defer e.drop()
@@ -51,7 +51,7 @@ func (e *Event) Wait() error {
 // device. It waits for both.
 func (e *Event) Since(earlier *Event) (int64, error) {
 	const op = "Event.Since"
-	if err := e.enter(op); err != nil {
+	if err := e.enter(op, e); err != nil {
 		return 0, err
 	}
 	defer e.drop()
@@ -68,7 +68,7 @@ func (d *device) ownEvent(op string, e *Event) error {
 	if e == nil || e.dev != d {
 		return d.failure(op, ErrArgument, "the event is nil, or of another device")
 	}
-	return e.enter(op)
+	return e.enter(op, e)
 }
 
 // Release gives the event back. It is idempotent.
@@ -76,11 +76,4 @@ func (e *Event) Release() error {
 	e.close()
 	runtime.KeepAlive(e)
 	return nil
-}
-
-// enter begins a call on the event. Without an error, drop ends it.
-func (e *Event) enter(op string) error {
-	err := e.event.enter(op)
-	runtime.KeepAlive(e)
-	return err
 }

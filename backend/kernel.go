@@ -20,7 +20,7 @@ type kernel struct {
 // log, with s.File and the lines of s.Text. ErrUnsupported says what the driver would need.
 func (d *Device) Compile(s *Source) (*Kernel, error) {
 	const op = "Device.Compile"
-	if err := d.enter(op); err != nil {
+	if err := d.enter(op, d); err != nil {
 		return nil, err
 	}
 	defer d.drop()
@@ -53,11 +53,4 @@ func (k *Kernel) Release() error {
 	k.close()
 	runtime.KeepAlive(k)
 	return nil
-}
-
-// enter begins a launch of the kernel. Without an error, drop ends it.
-func (k *Kernel) enter(op string) error {
-	err := k.kernel.enter(op)
-	runtime.KeepAlive(k)
-	return err
 }

@@ -19,9 +19,11 @@ type object struct {
 const closedBit = 1 << 32
 
 // enter begins a call of the method op. Without an error, drop ends it. It is ErrClosed when the
-// object is closed, and ErrDeviceLost when its device is lost.
-func (o *object) enter(op string) error {
+// object is closed, and ErrDeviceLost when its device is lost. handle is what the caller holds: it
+// is not forgotten before.
+func (o *object) enter(op string, handle any) error {
 	open := o.acquire()
+	runtime.KeepAlive(handle)
 	err := o.dev.live(op, o.what, open && (o.free != nil || !o.dev.closed()))
 	if err != nil && open {
 		o.drop()

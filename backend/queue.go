@@ -27,7 +27,7 @@ type queue struct {
 // NewQueue makes an in-order queue.
 func (d *Device) NewQueue() (*Queue, error) {
 	const op = "Device.NewQueue"
-	if err := d.enter(op); err != nil {
+	if err := d.enter(op, d); err != nil {
 		return nil, err
 	}
 	defer d.drop()
@@ -56,7 +56,7 @@ func (q *queue) release() {
 
 // Wait blocks until everything queued is done, and returns what went wrong since the last Wait.
 func (q *Queue) Wait() error {
-	if err := q.enter("Queue.Wait"); err != nil {
+	if err := q.enter("Queue.Wait", q); err != nil {
 		return err
 	}
 	defer q.drop()
@@ -100,13 +100,6 @@ func (q *queue) finish() error {
 	return q.dev.failed(q.driver.Finish())
 }
 
-// enter begins a call on the queue. Without an error, drop ends it.
-func (q *Queue) enter(op string) error {
-	err := q.queue.enter(op)
-	runtime.KeepAlive(q)
-	return err
-}
-
 // Write copies src to dst at byte off, after the queue's earlier commands, and blocks until src may
 // be reused.
 func (q *Queue) Write(dst *Buffer, off int64, src []byte) error {
@@ -130,7 +123,7 @@ func (q *Queue) Read(dst []byte, src *Buffer, off int64) error {
 // begin begins a copy of n bytes at off of b from or to the host. Where it is true, end ends it;
 // else there is an error, or nothing to copy.
 func (q *Queue) begin(op string, b *Buffer, off, n int64) (bool, error) {
-	if err := q.enter(op); err != nil {
+	if err := q.enter(op, q); err != nil {
 		return false, err
 	}
 	if err := q.target(op, b, off, n); err != nil {
@@ -174,7 +167,7 @@ func (d *device) ownBuffer(op string, b *Buffer) error {
 		return d.failure(op, ErrArgument,
 			"a buffer of another device (%s), or of this one opened another time", b.dev.info.Name)
 	}
-	return b.enter(op)
+	return b.enter(op, b)
 }
 
 func (d *device) stagingError(op string) error {
@@ -249,7 +242,7 @@ func (q *Queue) Copy(dst *Buffer, dstOff int64, src *Buffer, srcOff, n int64) er
 // block the caller.
 func (q *Queue) WaitEvent(e *Event) error {
 	const op = "Queue.WaitEvent"
-	if err := q.enter(op); err != nil {
+	if err := q.enter(op, q); err != nil {
 		return err
 	}
 	defer q.drop()
@@ -266,14 +259,14 @@ func (q *Queue) WaitEvent(e *Event) error {
 // returns: no driver keeps it.
 func (q *Queue) Launch(k *Kernel, g Grid, args ...Arg) error {
 	const op = "Queue.Launch"
-	if err := q.enter(op); err != nil {
+	if err := q.enter(op, q); err != nil {
 		return err
 	}
 	defer q.drop()
 	if k == nil || k.dev != q.dev {
 		return q.dev.failure(op, ErrLaunch, "the kernel is nil, or not one of this device; compile it here")
 	}
-	if err := k.enter(op); err != nil {
+	if err := k.enter(op, k); err != nil {
 		return err
 	}
 	defer k.drop()
