@@ -179,7 +179,7 @@ func (c *Cache) Put(k Key, data []byte) {
 	if err != nil {
 		return
 	}
-	_, err = f.Write(pack(k, data))
+	_, err = f.Write(append(header(k, data), data...))
 	if closeErr := f.Close(); err == nil {
 		err = closeErr
 	}
@@ -239,30 +239,21 @@ func readOwn(name string) ([]byte, bool) {
 	return b, err == nil
 }
 
-func pack(k Key, data []byte) []byte {
-	b := make([]byte, 0, headerSize+len(data))
-	b = append(b, magic...)
-	b = append(b, k[:]...)
-	sum := checksum(k, data)
-	b = append(b, sum[:]...)
-	return append(b, data...)
-}
-
-func unpack(k Key, b []byte) ([]byte, bool) {
-	if len(b) < headerSize || string(b[:len(magic)]) != magic {
-		return nil, false
-	}
-	key, rest := b[len(magic):len(magic)+len(k)], b[len(magic)+len(k):]
-	sum, data := rest[:sha256.Size], rest[sha256.Size:]
-	want := checksum(k, data)
-	return data, bytes.Equal(key, k[:]) && bytes.Equal(sum, want[:])
-}
-
-func checksum(k Key, data []byte) [sha256.Size]byte {
+// header is what stands before the data of an entry.
+func header(k Key, data []byte) []byte {
 	h := sha256.New()
 	h.Write(k[:])
 	h.Write(data)
-	return [sha256.Size]byte(h.Sum(nil))
+	return h.Sum(append([]byte(magic), k[:]...))
+}
+
+// unpack is the data of the entry of k, if b is one.
+func unpack(k Key, b []byte) ([]byte, bool) {
+	if len(b) < headerSize {
+		return nil, false
+	}
+	data := b[headerSize:]
+	return data, bytes.Equal(b[:headerSize], header(k, data))
 }
 
 // trim removes the least recently used entries beyond the bound, and unfinished files of programs
