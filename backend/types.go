@@ -7,31 +7,17 @@ import (
 	"strings"
 )
 
+// scalarTypes are Go's names of the types of numbers in the dialect.
+var scalarTypes = map[string]string{
+	"float": "float32", "double": "float64", "half": "float16", "bool": "uint8",
+	"char": "int8", "short": "int16", "int": "int32", "long": "int64", "ptrdiff_t": "int64",
+	"uchar": "uint8", "ushort": "uint16", "uint": "uint32", "ulong": "uint64", "size_t": "uint64",
+}
+
 // scalarType is Go's name of a type of numbers in the dialect, "" for any other type.
 func scalarType(name string) string {
-	switch name {
-	case "float":
-		return "float32"
-	case "double":
-		return "float64"
-	case "int":
-		return "int32"
-	case "uint":
-		return "uint32"
-	case "long", "ptrdiff_t":
-		return "int64"
-	case "ulong", "size_t":
-		return "uint64"
-	case "half":
-		return "float16"
-	case "short":
-		return "int16"
-	case "ushort":
-		return "uint16"
-	case "char":
-		return "int8"
-	case "uchar", "bool":
-		return "uint8"
+	if t := scalarTypes[name]; t != "" {
+		return t
 	}
 	return severalWords(name)
 }
@@ -53,7 +39,7 @@ func severalWords(name string) string {
 	if n == 0 {
 		return ""
 	}
-	return sign + scalarType(base)
+	return sign + scalarTypes[base]
 }
 
 // elementType is Go's name of the type of numbers that a pointer's target, a scalar or a vector,
