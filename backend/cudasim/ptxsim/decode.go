@@ -304,10 +304,7 @@ func (in *inst) operands(read, write func(*int32)) {
 	read(&in.c)
 	read(&in.guard)
 	x := in.x
-	switch {
-	case in.kind == kindStore && x == nil:
-		read(&in.d)
-	case x == nil || x.lanes == nil:
+	if x == nil || x.lanes == nil {
 		write(&in.d)
 	}
 	if x == nil {
@@ -370,7 +367,7 @@ func (d *decoder) strengthenGuesses() {
 				guesses[in.b] = true
 			case in.kind == kindMov && guesses[in.d]:
 				guesses[in.a] = true
-			case in.kind == kindLoad && in.x == nil && guesses[in.d]:
+			case in.kind == kindLoad && len(in.x.lanes) == 1 && guesses[in.x.lanes[0]]:
 				in.strong = true
 			}
 		}

@@ -85,7 +85,8 @@ func (d *decoder) load() {
 			x.sext, x.mask = t.bits, mask(r.typ.bits)
 		}
 	}
-	d.emitAccess(in, x, x.sext == 0)
+	in.x = x
+	d.emit(in)
 }
 
 func (d *decoder) store() {
@@ -95,14 +96,7 @@ func (d *decoder) store() {
 	for _, a := range sources {
 		x.lanes = append(x.lanes, d.source(a, t))
 	}
-	d.emitAccess(in, x, true)
-}
-
-// emitAccess emits a load or a store, with all in inst where it is simple and has one element.
-func (d *decoder) emitAccess(in inst, x *extra, simple bool) {
-	if in.x = x; simple && len(x.lanes) == 1 {
-		in.d, in.x = x.lanes[0], nil
-	}
+	in.x = x
 	d.emit(in)
 }
 

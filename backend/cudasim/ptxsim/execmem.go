@@ -19,10 +19,6 @@ func (g *cta) load(t *thread, f *frame, in *inst) bool {
 		return false
 	}
 	x := in.x
-	if x == nil {
-		f.r[in.d] = readBytes(b, in.size)
-		return true
-	}
 	for i, d := range x.lanes {
 		v := readBytes(b[i*int(in.size):], in.size)
 		if x.sext != 0 {
@@ -40,10 +36,6 @@ func (g *cta) store(t *thread, f *frame, in *inst) bool {
 	b := g.memory(t, f, in, accessWrite)
 	if b == nil {
 		return false
-	}
-	if in.x == nil {
-		writeBytes(b, in.size, f.r[in.d])
-		return true
 	}
 	for i, d := range in.x.lanes {
 		writeBytes(b[i*int(in.size):], in.size, f.r[d])
