@@ -20,7 +20,7 @@ var floatOps = map[string]floatOp{
 	"add":  {2, sum[float32], sum[float64], exactSum, map[typ]inst{f32: {fn: addF32}, f64: {fn: addF64}}},
 	"sub":  {2, minus[float32], minus[float64], exactMinus, map[typ]inst{f32: {fn: subF32}, f64: {fn: subF64}}},
 	"mul":  {2, times[float32], times[float64], exactTimes, map[typ]inst{f32: {fn: mulF32}, f64: {fn: mulF64}}},
-	"fma":  {3, host.FMA32, math.FMA, exactFMA, map[typ]inst{f32: {kind: kindFMA32}, f64: {kind: kindFMA64}}},
+	"fma":  {3, host.FMA32, math.FMA, exactFMA, map[typ]inst{f32: {fn: fmaF32}, f64: {kind: kindFMA64}}},
 	"div":  {2, over[float32], over[float64], exactOver, nil},
 	"rcp":  {1, inverse[float32], inverse[float64], exactInverse, nil},
 	"sqrt": {1, squareRoot[float32], squareRoot[float64], exactRoot, nil},

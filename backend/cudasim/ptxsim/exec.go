@@ -88,8 +88,6 @@ func (g *cta) run(t *thread) {
 			r[in.d] = uint64(uint32(r[in.a]) + uint32(r[in.b]))
 		case kindAdd64:
 			r[in.d] = r[in.a] + r[in.b]
-		case kindFMA32:
-			fmaF32(r, in)
 		case kindFMA64:
 			fmaF64(r, in)
 		case kindDivide:

@@ -10,7 +10,6 @@ const (
 	kindMov
 	kindAdd32
 	kindAdd64
-	kindFMA32
 	kindFMA64
 
 	kindDivide      // fn, where the divisor b is not zero

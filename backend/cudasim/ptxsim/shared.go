@@ -86,12 +86,6 @@ func (s *shared) use(off uint64, n int, id uint32, how access) (other uint32, ok
 			if other, ok = s.usePart(4*w, 4, id, how); !ok {
 				return other, false
 			}
-		} else if how == accessRead && u.write>>epochShift != e { // the common case
-			if u.read>>epochShift != e {
-				u.read = me
-			} else if u.read != me {
-				u.read |= severalIDs
-			}
 		} else if other, ok = u.use(e, me, how); !ok {
 			return other, false
 		}
