@@ -17,6 +17,7 @@ func TestAsyncCopies(t *testing.T) {
 		{issue + "cp.async.wait_group 1; ld.shared.u32 %r2, [%rd2];", unfinished},
 		{issue + "bar.sync 0; ld.shared.u32 %r2, [%rd3];", unfinished},
 		{issue + "st.shared.u32 [%rd2], 1;", unfinished},
+		{issue + "ld.shared.u16 %r2, [%rd2];", unfinished},
 		{issue + "cp.async.wait_all; ld.shared.u32 %r2, [%rd3];", "data race"},
 		{
 			"cp.async.ca.shared.global [%rd2], [%out], 4, 0; cp.async.wait_all; ld.shared.u32 %r2, [%rd2]; " +

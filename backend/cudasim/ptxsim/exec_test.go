@@ -194,6 +194,10 @@ func TestExecutionFaults(t *testing.T) {
 			"4 bytes at shared a+8, which has 8 bytes: no array",
 		},
 		{
+			"a byte between arrays", "", ".shared .b8 a[8]; .shared .b8 b[8]; st.shared.u8 [a+9], 0;", OutOfBounds,
+			"1 bytes at shared a+9, which has 8 bytes: no array",
+		},
+		{
 			"behind the last array", "", ".shared .b8 a[8]; .shared .b8 b[8]; ld.shared.u32 %r0, [b+8];", OutOfBounds,
 			"shared b+8, which has 8 bytes",
 		},

@@ -151,17 +151,8 @@ func (g *cta) globalMemory(t *thread, in *inst, addr uint64, n int, how access) 
 //
 //go:norace
 func written(v []byte) bool {
-	if len(v) == 4 {
-		return binary.LittleEndian.Uint32(v) == 0x01010101
-	}
-	for len(v) >= 8 {
-		if binary.LittleEndian.Uint64(v) != 0x0101010101010101 {
-			return false
-		}
-		v = v[8:]
-	}
 	for _, b := range v {
-		if b == 0 {
+		if b != validByte {
 			return false
 		}
 	}
