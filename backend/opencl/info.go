@@ -64,7 +64,8 @@ func newEntry(p *cl.Platform, dev *cl.Device, index int) *entry {
 	if board := dev.BoardName(); board != "" {
 		info.Name = board
 	}
-	old := !atLeast12(text)
+	major, minor := version(text)
+	old := major < 1 || major == 1 && minor < 2 // 1.2 fills buffers
 	if old {
 		info.Float32, info.Float64, info.Note = false, false, "needs OpenCL 1.2, has "+text
 	}
@@ -129,12 +130,6 @@ func arch(name string, kind cl.DeviceType) string {
 		return runtime.GOARCH
 	}
 	return name
-}
-
-// atLeast12 tells whether a device of this version has OpenCL 1.2, which fills buffers.
-func atLeast12(text string) bool {
-	major, minor := version(text)
-	return major > 1 || major == 1 && minor >= 2
 }
 
 // version reads "OpenCL 1.2 ...". Other text is version 0.0.

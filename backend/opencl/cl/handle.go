@@ -53,20 +53,8 @@ func (h *handle) drop() {
 }
 
 func (h *handle) release() {
-	if h == nil {
-		return
-	}
-	for {
-		s := h.state.Load()
-		if s&1 != 0 {
-			return
-		}
-		if h.state.CompareAndSwap(s, s|1) {
-			if s == 0 {
-				h.free()
-			}
-			return
-		}
+	if h != nil && h.state.Or(1) == 0 { // else the last call frees it, or it is free
+		h.free()
 	}
 }
 

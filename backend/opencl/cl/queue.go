@@ -25,23 +25,19 @@ func (q *CommandQueue) handle() *handle {
 	return q.h
 }
 
+func (q *CommandQueue) use(call func(id capi.Queue) error) error {
+	return use(q.handle(), ErrInvalidCommandQueue, call)
+}
+
 // Finish blocks until all commands of the queue are done.
 func (q *CommandQueue) Finish() error {
-	if !q.handle().acquire() {
-		return ErrInvalidCommandQueue
-	}
-	defer q.h.drop()
-	return toError(api().Finish(capi.Queue(q.h.id)))
+	return q.use(func(id capi.Queue) error { return toError(api().Finish(id)) })
 }
 
 // Flush makes sure that all commands of the queue are on their way to the device. It does not wait
 // for them.
 func (q *CommandQueue) Flush() error {
-	if !q.handle().acquire() {
-		return ErrInvalidCommandQueue
-	}
-	defer q.h.drop()
-	return toError(api().Flush(capi.Queue(q.h.id)))
+	return q.use(func(id capi.Queue) error { return toError(api().Flush(id)) })
 }
 
 // A command is what all of C's enqueue functions take.

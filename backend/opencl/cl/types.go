@@ -1,6 +1,7 @@
 package cl
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -38,24 +39,8 @@ const (
 
 // String lists the kinds, separated by bars.
 func (dt DeviceType) String() string {
-	var parts []string
-	for _, k := range []struct {
-		bit  DeviceType
-		name string
-	}{
-		{DeviceTypeCPU, "CPU"},
-		{DeviceTypeGPU, "GPU"},
-		{DeviceTypeAccelerator, "Accelerator"},
-		{DeviceTypeDefault, "Default"},
-	} {
-		if dt&k.bit != 0 {
-			parts = append(parts, k.name)
-		}
-	}
-	if parts == nil {
-		return "None"
-	}
-	return strings.Join(parts, "|")
+	bits := dt>>1&7 | dt<<3&8 // Default, the lowest bit, comes last
+	return cmp.Or(flagNames(uint64(bits), []string{"CPU", "GPU", "Accelerator", "Default"}), "None")
 }
 
 // FPConfig is a set of floating-point capabilities.
