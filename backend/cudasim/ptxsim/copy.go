@@ -80,9 +80,7 @@ func (g *cta) copyAsync(t *thread, f *frame, in *inst) bool {
 	if g.sharedMemory(t, in, off, size, accessWrite) == nil {
 		return false
 	}
-	for i := range size {
-		g.shared.valid[off+uint64(i)] = pendingByte
-	}
+	fill(g.shared.valid[off:][:size], pendingByte)
 	t.copies = append(t.copies, c)
 	return true
 }
@@ -98,9 +96,7 @@ func (g *cta) waitCopies(t *thread, keep int) {
 		s := &g.shared
 		s.use(c.off, c.n, uint32(t.id)>>g.launch.idShift, accessWrite) // any other use was at fault before
 		copy(s.mem[c.off:], c.data[:c.n])
-		for i := range c.n {
-			s.valid[c.off+uint64(i)] = validByte
-		}
+		fill(s.valid[c.off:][:c.n], validByte)
 	}
 	t.copies = rest
 }

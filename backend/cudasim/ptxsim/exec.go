@@ -249,7 +249,7 @@ func (g *cta) enter(t *thread, f *frame) {
 		f.r[n+i] = s(g, t, f)
 	}
 	clear(f.r[n+len(c.specials):])
-	poison(t.local[f.base:][:c.localSize])
+	fill(t.local[f.base:][:c.localSize], undefined)
 }
 
 // fail ends the block with a fault of t at the instruction before its pc, which the frame must

@@ -136,9 +136,7 @@ func (g *cta) globalMemory(t *thread, in *inst, addr uint64, n int, how access) 
 			return nil
 		}
 		if in.kind != kindLoad && in.kind != kindCopy {
-			for i := range v {
-				v[i] = 1
-			}
+			fill(v, validByte)
 		}
 	}
 	if g.now != 0 && !g.useGlobal(t, in, a, off, n, how) {
@@ -177,10 +175,7 @@ func (g *cta) sharedMemory(t *thread, in *inst, off uint64, n int, how access) [
 			g.suspect(t, in, off, n)
 		}
 		if in.kind != kindLoad {
-			v := s.valid[off:][:n]
-			for i := range v {
-				v[i] = validByte
-			}
+			fill(s.valid[off:][:n], validByte)
 		}
 	}
 	if other, ok := s.use(off, n, uint32(t.id)>>g.launch.idShift, how); !ok {

@@ -149,9 +149,6 @@ func (a *allocation) written(off uint64, n int) {
 	case n == len(a.mem):
 		a.complete.Store(true)
 	default:
-		v := a.valid[off:][:n]
-		for i := range v {
-			v[i] = 1
-		}
+		fill(a.valid[off:][:n], validByte)
 	}
 }

@@ -55,10 +55,12 @@ func (s *shared) reset(n int) {
 // undefined is what memory holds that nothing has written.
 const undefined = 0xa5
 
-// poison fills memory whose contents are undefined.
-func poison(mem []byte) {
+// fill makes all bytes v.
+//
+//go:norace
+func fill(mem []byte, v byte) {
 	for i := range mem {
-		mem[i] = undefined
+		mem[i] = v
 	}
 }
 

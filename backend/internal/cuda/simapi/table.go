@@ -1,6 +1,7 @@
 package simapi
 
 import (
+	"bytes"
 	"errors"
 	"math"
 	"os"
@@ -153,10 +154,7 @@ func (s *device) addMemory(t *capi.Table) {
 	}
 	t.MemsetD8Async = func(p capi.Pointer, value uint8, n uintptr, stream capi.Stream) int32 {
 		// of a size that divides n, large where it can be: filling is then fast
-		pattern := make([]byte, min(n&-n, 1<<16))
-		for i := range pattern {
-			pattern[i] = value
-		}
+		pattern := bytes.Repeat([]byte{value}, int(min(n&-n, 1<<16)))
 		return s.queued(stream, func(d *ptxsim.Device) error { return d.Fill(uint64(p), pattern, int(n)/len(pattern)) })
 	}
 }
@@ -198,9 +196,6 @@ func (s *device) unlock(d *ptxsim.Device, p unsafe.Pointer, registered bool) int
 }
 
 func (s *device) addStreams(t *capi.Table) {
-	known := func(stream capi.Stream) int32 {
-		return s.in(func(*ptxsim.Device) int32 { return valid(s.streams[stream] != nil) })
-	}
 	knownEvent := func(e capi.Event) int32 {
 		return s.in(func(*ptxsim.Device) int32 {
 			_, ok := s.events[e]
@@ -224,7 +219,8 @@ func (s *device) addStreams(t *capi.Table) {
 		if code := knownEvent(e); code != capi.Success {
 			return code
 		}
-		return known(stream) // the event was reached when it was recorded
+		// the event was reached when it was recorded
+		return s.in(func(*ptxsim.Device) int32 { return valid(s.streams[stream] != nil) })
 	}
 	t.EventCreate = func(e *capi.Event, _ uint32) int32 {
 		return s.in(func(*ptxsim.Device) int32 {
