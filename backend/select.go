@@ -80,7 +80,7 @@ var meanings = map[string]string{
 }
 
 func specError(format string, v ...any) error {
-	return &Error{Op: "backend.Open", Err: ErrNoDevice, Detail: fmt.Sprintf(format, v...)}
+	return Failure("", "backend.Open", ErrNoDevice, format, v...)
 }
 
 // String is the spec as ParseSpec reads it.
@@ -222,11 +222,8 @@ func autoError(failures []error) error {
 			return err
 		}
 	}
-	return &Error{
-		Op: "backend.Open", Err: ErrNoDevice,
-		Detail: "auto found nothing that opens; a program that does not import linalg must import a driver, such as " +
-			"backend/cpu\n" + joinErrors(failures),
-	}
+	return specError("auto found nothing that opens; a program that does not import linalg must import a driver, "+
+		"such as backend/cpu\n%s", joinErrors(failures))
 }
 
 func joinErrors(errs []error) string {

@@ -437,10 +437,8 @@ func (c *array) checkOperands(op string, operands ...*array) (t element.Type, er
 			return 0, nilArray(op)
 		}
 		if a.s != c.s {
-			return 0, cmp.Or(c.s.failed, a.s.failed, error(&backend.Error{
-				Op: "linalg", Err: backend.ErrArgument,
-				Detail: op + ": the arrays belong to different sessions; Download and Upload move one",
-			}))
+			return 0, cmp.Or(c.s.failed, a.s.failed, errArgument(
+				op+": the arrays belong to different sessions; Download and Upload move one"))
 		}
 	}
 	if err := c.s.open(); err != nil {
@@ -457,17 +455,15 @@ func (c *array) checkOperands(op string, operands ...*array) (t element.Type, er
 func arithmetic(op string, t reflect.Type) (element.Type, error) {
 	n, ok := element.NumberOf(t)
 	if !ok {
-		return 0, &backend.Error{
-			Op: "linalg", Err: backend.ErrUnsupported,
-			Detail: fmt.Sprintf("%s of arrays of %v: only %v have arithmetic; other elements are for kernels of "+
-				"one's own", op, t, element.Types()),
-		}
+		return 0, backend.Failure("", "linalg", backend.ErrUnsupported,
+			"%s of arrays of %v: only %v have arithmetic; other elements are for kernels of one's own", op, t,
+			element.Types())
 	}
 	return n, nil
 }
 
 func nilArray(op string) error {
-	return &backend.Error{Op: "linalg", Err: backend.ErrArgument, Detail: op + " of a nil array"}
+	return errArgument(op + " of a nil array")
 }
 
 func (c *array) overlaps(a *array) bool {

@@ -196,10 +196,8 @@ func (s *Session) launchRecorded(k *backend.Kernel, c *checks, g backend.Grid, a
 	if record[0] == 0 {
 		return nil
 	}
-	return &backend.Error{
-		Driver: s.info.Driver, Op: "Queue.Launch", Err: backend.ErrLaunch,
-		Detail: fmt.Sprintf("kernel %s: %s", k.Name(), c.mistake(&record)),
-	}
+	return backend.Failure(s.info.Driver, "Queue.Launch", backend.ErrLaunch, "kernel %s: %s", k.Name(),
+		c.mistake(&record))
 }
 
 // mistake says what a work-item has recorded.

@@ -21,10 +21,7 @@ func storable(t reflect.Type) error {
 	if what == "" {
 		return nil
 	}
-	return &backend.Error{
-		Op: "linalg", Err: backend.ErrArgument,
-		Detail: fmt.Sprintf("%v cannot lie on a device: %s", t, what),
-	}
+	return backend.Failure("", "linalg", backend.ErrArgument, "%v cannot lie on a device: %s", t, what)
 }
 
 // pointers has what pointerIn says of types.

@@ -75,10 +75,7 @@ func checkType[T any](h *npy.Header) error {
 func numPyType[T any]() (element.Type, error) {
 	t, ok := element.Of[T]()
 	if !ok || t.NumPy() == "" {
-		return 0, &backend.Error{
-			Op: "linalg", Err: backend.ErrUnsupported,
-			Detail: fmt.Sprintf("NumPy has no elements like %T", *new(T)),
-		}
+		return 0, backend.Failure("", "linalg", backend.ErrUnsupported, "NumPy has no elements like %T", *new(T))
 	}
 	return t, nil
 }
@@ -90,11 +87,9 @@ func readNew[T any](s *Session, r io.Reader, rows, cols int, order binary.ByteOr
 		return nil, err
 	}
 	if size > s.info.MaxAlloc {
-		return nil, &backend.Error{
-			Driver: s.info.Driver, Op: "linalg", Err: backend.ErrOutOfMemory,
-			Detail: fmt.Sprintf("an array of %dx%d %v: %s takes at most %d bytes in one buffer", rows, cols,
-				reflect.TypeFor[T](), s.info.Name, s.info.MaxAlloc),
-		}
+		return nil, backend.Failure(s.info.Driver, "linalg", backend.ErrOutOfMemory,
+			"an array of %dx%d %v: %s takes at most %d bytes in one buffer", rows, cols, reflect.TypeFor[T](),
+			s.info.Name, s.info.MaxAlloc)
 	}
 	a, err := NewArray[T](s, 0, 0)
 	if err != nil {
@@ -259,11 +254,8 @@ func (a *array) pieces(f func(part *array) error) error {
 		return err
 	}
 	if _, ok := element.OfReflected(a.elem); !ok {
-		return &backend.Error{
-			Op: "linalg", Err: backend.ErrUnsupported,
-			Detail: fmt.Sprintf("a stream of %v: only numbers of a fixed size and bool are the same everywhere",
-				a.elem),
-		}
+		return backend.Failure("", "linalg", backend.ErrUnsupported,
+			"a stream of %v: only numbers of a fixed size and bool are the same everywhere", a.elem)
 	}
 	if a.rows == 0 || a.cols == 0 {
 		return nil

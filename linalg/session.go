@@ -254,10 +254,8 @@ func (s *Session) canHold(rows, cols int, t reflect.Type) error {
 		return err
 	}
 	if limit := hostMemory(); limit > 0 && int64(n) > limit/int64(t.Size()) {
-		return &backend.Error{
-			Driver: s.info.Driver, Op: "linalg", Err: backend.ErrOutOfMemory,
-			Detail: fmt.Sprintf("a result of %dx%d %v; this machine has %d bytes of memory", rows, cols, t, limit),
-		}
+		return backend.Failure(s.info.Driver, "linalg", backend.ErrOutOfMemory,
+			"a result of %dx%d %v; this machine has %d bytes of memory", rows, cols, t, limit)
 	}
 	return nil
 }
@@ -265,11 +263,8 @@ func (s *Session) canHold(rows, cols int, t reflect.Type) error {
 // supports says whether the device keeps the numerics contract in t.
 func (s *Session) supports(t element.Type) error {
 	if !kernels.Supports(&s.info, t) {
-		return &backend.Error{
-			Driver: s.info.Driver, Op: "linalg", Err: backend.ErrUnsupported,
-			Detail: fmt.Sprintf("%s does not keep the numerics contract in %s (%s); TANDEM_BACKEND=cpu does",
-				s.info.Name, t, s.info.Note),
-		}
+		return backend.Failure(s.info.Driver, "linalg", backend.ErrUnsupported,
+			"%s does not keep the numerics contract in %s (%s); TANDEM_BACKEND=cpu does", s.info.Name, t, s.info.Note)
 	}
 	return nil
 }

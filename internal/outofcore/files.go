@@ -2,7 +2,6 @@ package outofcore
 
 import (
 	"context"
-	"fmt"
 	"runtime"
 
 	"github.com/tandem-gpu/tandem/backend"
@@ -50,11 +49,8 @@ func (f *Files[T]) Run(ctx context.Context, report func(fraction float64)) error
 	room := f.budget()
 	cut, ok := f.cut(room)
 	if !ok {
-		return &backend.Error{
-			Op: "linalg", Err: backend.ErrOutOfMemory,
-			Detail: fmt.Sprintf("no block of the result fits in the %d bytes that Options.Memory or %s allows",
-				f.Memory, EnvHostMemory),
-		}
+		return backend.Failure("", "linalg", backend.ErrOutOfMemory,
+			"no block of the result fits in the %d bytes that Options.Memory or %s allows", f.Memory, EnvHostMemory)
 	}
 	w := fileWork[T]{Files: f, cut: cut, report: report, copied: room.copies > 1}
 	w.all = float64(f.Rows) * float64(f.Cols) * float64(max(1, f.Steps))

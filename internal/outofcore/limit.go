@@ -1,7 +1,6 @@
 package outofcore
 
 import (
-	"fmt"
 	"math"
 	"os"
 	"strconv"
@@ -66,5 +65,5 @@ func Limit(variable string, memory int64) (int64, error) {
 }
 
 func argument(format string, v ...any) error {
-	return &backend.Error{Op: "linalg", Err: backend.ErrArgument, Detail: fmt.Sprintf(format, v...)}
+	return backend.Failure("", "linalg", backend.ErrArgument, format, v...)
 }

@@ -3,7 +3,6 @@ package outofcore
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"sync/atomic"
 
@@ -130,10 +129,8 @@ func (u *pipelinedWorker) leave(err error) error {
 func (u *pipelinedWorker) reserve() (err error) {
 	for try := 0; ; try++ {
 		if u.rows == 0 {
-			return &backend.Error{
-				Driver: u.d.info.Driver, Op: "linalg", Err: backend.ErrOutOfMemory,
-				Detail: fmt.Sprintf("no tile of the result fits in what %s and %s allow", u.d.info.Name, EnvMemory),
-			}
+			return backend.Failure(u.d.info.Driver, "linalg", backend.ErrOutOfMemory,
+				"no tile of the result fits in what %s and %s allow", u.d.info.Name, EnvMemory)
 		}
 		if err = u.allocate(); err == nil || try == 2 || !errors.Is(err, backend.ErrOutOfMemory) {
 			return err

@@ -80,10 +80,8 @@ func (f *Matrix[T]) checkPart(write bool, m linalg.Matrix[T], row, col int) erro
 	case err != nil:
 		return err
 	case write != (f.unchanged == nil):
-		return &backend.Error{
-			Op: "files", Err: backend.ErrArgument,
-			Detail: "a file that Open opens is read, one that Create makes is written",
-		}
+		return backend.Failure("", "files", backend.ErrArgument,
+			"a file that Open opens is read, one that Create makes is written")
 	case row < 0 || col < 0 || row > rows-m.Rows || col > cols-m.Cols:
 		return fmt.Errorf("%w: %s from (%d, %d) on of a file of %dx%d", linalg.ErrShape, m, row, col, rows, cols)
 	}

@@ -244,10 +244,8 @@ func compileError(err error, info backend.Info) error {
 		return err
 	}
 	if info.Host { // its own words are for programs
-		err = &backend.Error{
-			Driver: "cpu", Op: "tandem run", Err: backend.ErrUnsupported,
-			Detail: "this backend runs Go and compiles no kernel files",
-		}
+		err = backend.Failure("cpu", "tandem run", backend.ErrUnsupported,
+			"this backend runs Go and compiles no kernel files")
 	}
 	var others strings.Builder
 	for _, d := range backend.Drivers() {
