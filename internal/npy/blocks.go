@@ -81,20 +81,13 @@ func CreateBlocks[T element.Element](w io.WriterAt, h *Header) (*Blocks[T], erro
 // Fortran tells whether the elements lie column by column, and differently for it.
 func (b *Blocks[T]) Fortran() bool { return b.Header.Fortran && b.Rows > 1 && b.Cols > 1 }
 
-// Read reads rows by cols elements from (row, col) on into data, where a row follows stride
-// elements after the one before. It ends with ctx's error soon after that is done.
-func (b *Blocks[T]) Read(ctx context.Context, row, col, rows, cols int, data []T, stride int) error {
-	return b.move(ctx, row, col, rows, cols, data, stride)
-}
-
-// Write writes elements, as Read reads them.
-func (b *Blocks[T]) Write(ctx context.Context, row, col, rows, cols int, data []T, stride int) error {
-	return b.move(ctx, row, col, rows, cols, data, stride)
-}
-
-// move reads or writes a block in pieces of a number of lines, or parts of lines: rows of the file,
-// or columns where it is in Fortran order.
-func (b *Blocks[T]) move(ctx context.Context, row, col, rows, cols int, data []T, stride int) error {
+// Move reads rows by cols elements from (row, col) on into data, where a row follows stride
+// elements after the one before; it writes them to a file that CreateBlocks made. It ends with
+// ctx's error soon after that is done.
+//
+// It goes by pieces of a number of lines, or parts of lines: rows of the file, or columns where it
+// is in Fortran order.
+func (b *Blocks[T]) Move(ctx context.Context, row, col, rows, cols int, data []T, stride int) error {
 	if rows == 0 || cols == 0 {
 		return nil
 	}

@@ -39,7 +39,7 @@ func TestBlocks(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, b := range quarters(rows, cols, rows/3, cols/2) {
-				if err := w.Write(t.Context(), b[0], b[1], b[2], b[3], data[b[0]*cols+b[1]:], cols); err != nil {
+				if err := w.Move(t.Context(), b[0], b[1], b[2], b[3], data[b[0]*cols+b[1]:], cols); err != nil {
 					t.Fatal(what, err)
 				}
 			}
@@ -53,7 +53,7 @@ func TestBlocks(t *testing.T) {
 			for _, b := range quarters(rows, cols, rows-rows/4, cols/5) {
 				stride := b[3] + 3
 				got := make([]float32, b[2]*stride)
-				if err := r.Read(t.Context(), b[0], b[1], b[2], b[3], got, stride); err != nil {
+				if err := r.Move(t.Context(), b[0], b[1], b[2], b[3], got, stride); err != nil {
 					t.Fatal(what, err)
 				}
 				for at, x := range got {
@@ -104,7 +104,7 @@ func TestShortReads(t *testing.T) {
 func readRows(r io.ReaderAt) error {
 	b, err := OpenBlocks[float32](r)
 	for i := 0; err == nil && i < 30; i++ {
-		err = b.Read(context.Background(), i, 0, 1, 20, make([]float32, 20), 20)
+		err = b.Move(context.Background(), i, 0, 1, 20, make([]float32, 20), 20)
 	}
 	return err
 }

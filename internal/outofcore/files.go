@@ -76,7 +76,7 @@ func (s *source[T]) read(ctx context.Context, t tiles.Tile) (Block[T], error) {
 	b := &s.blocks[s.latest]
 	b.resize(t.Rows, t.Cols)
 	s.has[s.latest] = t
-	return *b, s.Read(ctx, t.Row, t.Col, t.Rows, t.Cols, b.Data, t.Cols)
+	return *b, s.Move(ctx, t.Row, t.Col, t.Rows, t.Cols, b.Data, t.Cols)
 }
 
 // fileWork is an operation on files, under way.
@@ -160,7 +160,7 @@ func (w *fileWork[T]) part(ctx context.Context, r loaded[T]) error {
 		w.garbage = 0
 	}
 	if r.l == w.Steps {
-		if err := w.Out.Write(ctx, r.c.Row, r.c.Col, c.Rows, c.Cols, c.Data, c.Cols); err != nil {
+		if err := w.Out.Move(ctx, r.c.Row, r.c.Col, c.Rows, c.Cols, c.Data, c.Cols); err != nil {
 			return err
 		}
 	}

@@ -60,7 +60,7 @@ func (f *Matrix[T]) ReadPart(ctx context.Context, m linalg.Matrix[T], row, col i
 	if err := f.checkPart(false, m, row, col); err != nil {
 		return err
 	}
-	err := f.blocks.Read(ctx, row, col, m.Rows, m.Cols, m.Data, m.Stride)
+	err := f.blocks.Move(ctx, row, col, m.Rows, m.Cols, m.Data, m.Stride)
 	return cmp.Or(npy.Named(f.unchanged()), npy.Named(err))
 }
 
@@ -70,7 +70,7 @@ func (f *Matrix[T]) WritePart(ctx context.Context, m linalg.Matrix[T], row, col 
 	if err := f.checkPart(true, m, row, col); err != nil {
 		return err
 	}
-	return f.blocks.Write(ctx, row, col, m.Rows, m.Cols, m.Data, m.Stride)
+	return f.blocks.Move(ctx, row, col, m.Rows, m.Cols, m.Data, m.Stride)
 }
 
 // checkPart checks a part that is to be read or written.
