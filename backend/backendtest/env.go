@@ -157,16 +157,7 @@ func (e *env) wait() { e.must("Queue.Wait", e.q.Wait()) }
 
 // sameBytes notes the first difference between got and want.
 func (e *env) sameBytes(what string, got, want []byte) {
-	if len(got) != len(want) {
-		e.errorf("%s: %d bytes, want %d", what, len(got), len(want))
-		return
-	}
-	for i := range got {
-		if got[i] != want[i] {
-			e.errorf("%s: byte %d of %d is %#02x, want %#02x", what, i, len(got), got[i], want[i])
-			return
-		}
-	}
+	same(e, what, got, want)
 }
 
 // holds checks that buffer b holds want.
@@ -182,7 +173,7 @@ func same[T comparable](e *env, what string, got, want []T) {
 	}
 	for i := range got {
 		if got[i] != want[i] {
-			e.errorf("%s: element %d of %d is %v, want %v", what, i, len(got), got[i], want[i])
+			e.errorf("%s: element %d of %d is %#v, want %#v", what, i, len(got), got[i], want[i])
 			return
 		}
 	}
