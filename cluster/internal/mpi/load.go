@@ -95,7 +95,7 @@ func libraries() []string {
 		return []string{"/opt/homebrew/lib/libmpi.40.dylib", "/opt/homebrew/lib/libmpi.12.dylib"}
 	}
 	order := []family{familyOpenMPI, familyMPICH, familyABI}
-	if launcher() == "MPICH" {
+	if os.Getenv("OMPI_COMM_WORLD_SIZE") == "" && os.Getenv("PMI_SIZE") != "" { // MPICH's started the program
 		order = []family{familyMPICH, familyABI, familyOpenMPI}
 	}
 	var names []string
@@ -103,19 +103,6 @@ func libraries() []string {
 		names = append(names, f...)
 	}
 	return names
-}
-
-// launcher is the library whose launcher started the program; "" if that does not tell, or if there
-// was none.
-func launcher() string {
-	for _, v := range []struct{ env, library string }{
-		{"OMPI_COMM_WORLD_SIZE", "Open MPI"}, {"PMI_SIZE", "MPICH"},
-	} {
-		if os.Getenv(v.env) != "" {
-			return v.library
-		}
-	}
-	return ""
 }
 
 // Launched is the number of processes that a launcher has started together with this one, or 0
