@@ -159,32 +159,28 @@ func toolkitFolders() []string {
 // system. A pattern without a folder stays in the list, so that messages show it.
 func siteFolders() []string {
 	home, _ := os.UserHomeDir()
-	below := []string{"lib/python3*/site-packages"}
+	below := "lib/python3*/site-packages"
 	if runtime.GOOS == "windows" {
-		below = []string{`Lib\site-packages`}
+		below = `Lib\site-packages`
 	}
-	var patterns []string
+	var folders []string
+	add := func(pattern string) {
+		found, _ := filepath.Glob(pattern)
+		if len(found) == 0 {
+			found = []string{pattern}
+		}
+		folders = append(folders, found...)
+	}
 	for _, root := range []string{
 		os.Getenv("VIRTUAL_ENV"), os.Getenv("CONDA_PREFIX"), filepath.Join(home, ".local"),
 		"/usr/local", "/usr",
 	} {
-		if !filepath.IsAbs(root) {
-			continue
-		}
-		for _, b := range below {
-			patterns = append(patterns, filepath.Join(root, b))
+		if filepath.IsAbs(root) {
+			add(filepath.Join(root, below))
 		}
 		if strings.HasPrefix(root, "/usr") {
-			patterns = append(patterns, filepath.Join(root, "lib/python3*/dist-packages"))
+			add(filepath.Join(root, "lib/python3*/dist-packages"))
 		}
-	}
-	var folders []string
-	for _, p := range patterns {
-		found, err := filepath.Glob(p)
-		if err != nil || len(found) == 0 {
-			found = []string{p}
-		}
-		folders = append(folders, found...)
 	}
 	return folders
 }
