@@ -22,7 +22,7 @@ func (s *Signature) Check(info *Info, g Grid, args []Arg) error {
 			s.Name, fmt.Sprintf(format, v...))
 	}
 	if len(args) != len(s.Params) {
-		return bad("takes %d arguments (%s), not %d", len(s.Params), formatParams(s.Params), len(args))
+		return bad("takes %d arguments (%s), not %d", len(s.Params), join(s.Params, ", "), len(args))
 	}
 	for i := range s.Params {
 		p, a := &s.Params[i], &args[i]
@@ -105,10 +105,11 @@ func (d *device) checkRange(op string, off, n, size int64) error {
 	return nil
 }
 
-func formatParams(params []Param) string {
-	s := make([]string, len(params))
-	for i, p := range params {
-		s[i] = p.String()
+// join is all of a list, with the separator between them.
+func join[T fmt.Stringer](list []T, separator string) string {
+	s := make([]string, len(list))
+	for i, v := range list {
+		s[i] = v.String()
 	}
-	return strings.Join(s, ", ")
+	return strings.Join(s, separator)
 }

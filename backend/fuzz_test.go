@@ -30,8 +30,8 @@ func FuzzParseSpec(f *testing.F) {
 			}
 			return
 		}
-		if again, err := ParseSpec(joinSpecs(specs)); err != nil || !slices.Equal(again, specs) {
-			t.Errorf("%q is %+v, which prints as %q and is read as %+v, %v", text, specs, joinSpecs(specs), again, err)
+		if again, err := ParseSpec(join(specs, "+")); err != nil || !slices.Equal(again, specs) {
+			t.Errorf("%q is %+v, which prints as %q and is read as %+v, %v", text, specs, join(specs, "+"), again, err)
 		}
 		for _, s := range specs {
 			if s.Driver == "auto" || s.Driver == "gpus" {

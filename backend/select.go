@@ -91,15 +91,6 @@ func (s Spec) String() string {
 	return s.Driver + ":" + s.Device
 }
 
-// joinSpecs is all of them as ParseSpec reads them.
-func joinSpecs(specs []Spec) string {
-	names := make([]string, len(specs))
-	for i, s := range specs {
-		names[i] = s.String()
-	}
-	return strings.Join(names, "+")
-}
-
 // Open opens the device that spec names: a driver ("cuda", "opencl", "cpu", "cudasim"), with an
 // optional device by index ("cuda:1") or by a part of its name, platform, architecture, vendor or
 // version in any case ("opencl:gfx90a", "opencl:pocl"). "" takes TANDEM_BACKEND, and "auto", or
@@ -369,7 +360,7 @@ func (e *Explanation) Chose(i Info) bool {
 }
 
 // Spec is what was asked for, as OpenAll takes it.
-func (e *Explanation) Spec() string { return joinSpecs(e.Specs) }
+func (e *Explanation) Spec() string { return join(e.Specs, "+") }
 
 // Why says why the device was chosen or passed over.
 func (e *Explanation) Why(i Info) string {

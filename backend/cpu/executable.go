@@ -9,10 +9,10 @@ import (
 
 // mapped are the entries of code that is in executable memory. It stays there while the process
 // runs, since the kernels that it is of are package variables.
-var mapped struct {
+var mapped = struct {
 	sync.Mutex
 	entries map[*backend.Native]uintptr
-}
+}{entries: map[*backend.Native]uintptr{}}
 
 // entryOf brings code to executable memory, unless it is there, and gives its address.
 func entryOf(n *backend.Native) (uintptr, error) {
@@ -24,9 +24,6 @@ func entryOf(n *backend.Native) (uintptr, error) {
 	entry, err := executable(n.Code)
 	if err != nil {
 		return 0, fmt.Errorf("executable memory for machine code: %w; %s=off runs Go in its place", err, EnvNative)
-	}
-	if mapped.entries == nil {
-		mapped.entries = map[*backend.Native]uintptr{}
 	}
 	mapped.entries[n] = entry
 	return entry, nil
