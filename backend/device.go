@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -172,9 +173,7 @@ func (d *device) finish() error {
 	d.mu.Unlock()
 	var first error
 	for _, q := range queues {
-		if err := q.finish(); first == nil {
-			first = err
-		}
+		first = cmp.Or(first, q.finish())
 	}
 	return first
 }

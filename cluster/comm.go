@@ -131,10 +131,7 @@ func (c *Comm) settle(ctx context.Context, err error) error {
 	if c.failure() != nil {
 		return c.desert()
 	}
-	if e := c.end(); err == nil {
-		err = e
-	}
-	return err
+	return cmp.Or(err, c.end())
 }
 
 // desert leaves MPI as it is, since operations of a job that has failed cannot be ended.

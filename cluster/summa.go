@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -201,9 +202,5 @@ func (x *panel[T]) wait() error {
 	}
 	used := x.used
 	x.used = nil
-	err := used.Wait()
-	if e := used.Release(); err == nil {
-		err = e
-	}
-	return err
+	return cmp.Or(used.Wait(), used.Release())
 }

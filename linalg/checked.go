@@ -1,6 +1,7 @@
 package linalg
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -146,9 +147,7 @@ func (s *Session) tryOnCopies(k *backend.Kernel, c *checks, g backend.Grid, args
 	copies := map[*backend.Buffer]*backend.Buffer{}
 	defer func() {
 		for _, b := range copies {
-			if e := b.Free(); err == nil {
-				err = e
-			}
+			err = cmp.Or(err, b.Free())
 		}
 	}()
 	args = slices.Clone(args)
@@ -180,9 +179,7 @@ func (s *Session) launchRecorded(k *backend.Kernel, c *checks, g backend.Grid, a
 		return err
 	}
 	defer func() {
-		if e := buf.Free(); err == nil {
-			err = e
-		}
+		err = cmp.Or(err, buf.Free())
 	}()
 	if err := s.queue.Write(buf, 0, mem); err != nil {
 		return err

@@ -68,9 +68,7 @@ func (s *Session) Launch(k *backend.Kernel, g backend.Grid, args ...any) (err er
 	}
 	var l launch
 	defer func() {
-		if e := l.free(); err == nil {
-			err = e
-		}
+		err = cmp.Or(err, l.free())
 	}()
 	list := make([]backend.Arg, 0, len(args))
 	params := k.Params()
@@ -233,9 +231,7 @@ func (l *launch) finish(s *Session) error {
 
 func (l *launch) free() (err error) {
 	for _, h := range slices.Backward(l.hosts) {
-		if e := h.buf.Free(); err == nil {
-			err = e
-		}
+		err = cmp.Or(err, h.buf.Free())
 	}
 	return err
 }

@@ -117,9 +117,7 @@ func (a *array) hold(n int) error {
 		return err
 	}
 	err = a.s.queue.Copy(buf, 0, a.buf, 0, have)
-	if e := a.buf.Free(); err == nil {
-		err = e
-	}
+	err = cmp.Or(err, a.buf.Free())
 	a.buf = buf
 	return err
 }
@@ -133,9 +131,7 @@ func transposeNew[T any](a *Array[T]) (*Array[T], error) {
 	if err == nil {
 		err = a.s.Wait()
 	}
-	if e := a.Free(); err == nil {
-		err = e
-	}
+	err = cmp.Or(err, a.Free())
 	if err != nil && t != nil {
 		t.Free()
 		t = nil

@@ -228,13 +228,9 @@ func (s *Session) Close() error {
 		return nil
 	}
 	err := s.queue.Close()
-	if e := s.device.Close(); err == nil {
-		err = e
-	}
+	err = cmp.Or(err, s.device.Close())
 	for _, o := range s.others {
-		if e := o.Close(); err == nil {
-			err = e
-		}
+		err = cmp.Or(err, o.Close())
 	}
 	return err
 }

@@ -1,6 +1,7 @@
 package backendtest
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -338,9 +339,7 @@ func launchGoFails(e *env) {
 		b := upload(e, []int32{1})
 		err := e.q.Launch(e.compile(&s), backend.Grid1(1, 1), backend.Buf(b), backend.Buf(b),
 			backend.Int32(1), backend.Int32(1))
-		if wait := e.q.Wait(); err == nil {
-			err = wait
-		}
+		err = cmp.Or(err, e.q.Wait())
 		if !ran {
 			e.must("Launch", err)
 			e.skipf("the device does not run Source.Go")

@@ -1,6 +1,7 @@
 package outofcore
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -113,9 +114,7 @@ func (u *pipelinedWorker) leave(err error) error {
 	} else {
 		err = errors.Join(u.ins.idle(), u.outs.idle())
 	}
-	if e := u.free(); err == nil {
-		err = e
-	}
+	err = cmp.Or(err, u.free())
 	if err != nil {
 		u.close()
 		u.pipeline = nil
@@ -183,15 +182,11 @@ func (u *pipelinedWorker) free() (err error) {
 		if b == nil {
 			return
 		}
-		if e := b.Free(); err == nil {
-			err = e
-		}
+		err = cmp.Or(err, b.Free())
 	}
 	for _, slots := range u.slots {
 		for i := range slots {
-			if e := slots[i].release(); err == nil {
-				err = e
-			}
+			err = cmp.Or(err, slots[i].release())
 			free(slots[i].buf)
 		}
 	}

@@ -1,6 +1,7 @@
 package outofcore
 
 import (
+	"cmp"
 	"errors"
 	"math/bits"
 
@@ -55,9 +56,7 @@ func (g *stagingRing) take(d *backend.Device, n int64) (p *stagingBuffer, err er
 func (g *stagingRing) idle() (err error) {
 	g.next = 0
 	for i := range g.buffers {
-		if e := g.buffers[i].wait(); err == nil {
-			err = e
-		}
+		err = cmp.Or(err, g.buffers[i].wait())
 	}
 	return err
 }

@@ -1,6 +1,7 @@
 package tuning
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -250,9 +251,7 @@ func write(name string, t *Data) (err error) {
 		return err
 	}
 	_, err = f.Write(append(data, '\n'))
-	if e := f.Close(); err == nil {
-		err = e
-	}
+	err = cmp.Or(err, f.Close())
 	if err == nil {
 		err = patiently(func() error { return os.Rename(f.Name(), name) })
 	}

@@ -10,6 +10,7 @@ package diskcache
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -180,9 +181,7 @@ func (c *Cache) Put(k Key, data []byte) {
 		return
 	}
 	_, err = f.Write(append(header(k, data), data...))
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
-	}
+	err = cmp.Or(err, f.Close())
 	if err == nil {
 		err = fsys.Rename(f.Name(), c.file(k))
 	}

@@ -1,6 +1,7 @@
 package files
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -196,9 +197,7 @@ func (o *Output) finish() error {
 	if o.temp != "" {
 		err = f.Sync()
 	}
-	if e := f.Close(); err == nil {
-		err = e
-	}
+	err = cmp.Or(err, f.Close())
 	return o.failed(err)
 }
 
