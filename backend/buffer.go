@@ -130,7 +130,7 @@ func (d *Device) Register(mem []byte) (*Buffer, error) {
 	if err != nil {
 		return nil, d.sized(err, int64(len(mem)))
 	}
-	if !releases(m.Handle) { // in one allocation: the cpu device registers every matrix of a small call
+	if _, ok := m.Handle.(releasable); !ok { // in one allocation: the cpu device registers every matrix of a small call
 		b := new(struct {
 			Buffer
 			state buffer
@@ -152,7 +152,9 @@ func (d *Device) newBuffer(op string, s *buffer) (*Buffer, error) {
 	}
 	count(s.mem.Size)
 	err := d.track(op, &s.object, "buffer", nil, func() {
-		release(s.mem.Handle)
+		if r, ok := s.mem.Handle.(releasable); ok {
+			r.Release()
+		}
 		s.mem.Handle, s.mem.Bytes = nil, nil
 		count(-s.mem.Size)
 	})

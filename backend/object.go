@@ -106,17 +106,5 @@ func (b *background) work() {
 	}
 }
 
+// A releasable is what a driver made that is to be released.
 type releasable interface{ Release() }
-
-// releases tells whether what a driver made is to be released.
-func releases(made any) bool {
-	_, ok := made.(releasable)
-	return ok
-}
-
-// release releases what a driver made, if it is to be.
-func release(made any) {
-	if r, ok := made.(releasable); ok {
-		r.Release()
-	}
-}
