@@ -184,9 +184,7 @@ func (d *device) failed(err error) error {
 	if !ok {
 		return err
 	}
-	if e.Driver == "" {
-		e.Driver = d.info.Driver
-	}
+	e.Driver = cmp.Or(e.Driver, d.info.Driver)
 	if e.Err == ErrDeviceLost {
 		why := *e
 		why.Driver, why.Err = "", nil

@@ -124,9 +124,7 @@ func (c *Comm) settle(ctx context.Context, err error) error {
 	for meet := true; meet; { // again where another rank is not at its end yet
 		e := c.agree(ctx, ending, err)
 		meet = isAstray(e)
-		if err == nil {
-			err = e
-		}
+		err = cmp.Or(err, e)
 	}
 	if c.failure() != nil {
 		return c.desert()

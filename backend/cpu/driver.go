@@ -9,6 +9,7 @@
 package cpu
 
 import (
+	"cmp"
 	"math"
 	"os"
 	"runtime"
@@ -50,10 +51,6 @@ func (driver) Open(i int) (*backend.Device, error) {
 // info describes the processor, whose kernels have levels of machine code.
 func info(levels []string) backend.Info {
 	m := machine()
-	maxAlloc := m.memory
-	if maxAlloc == 0 {
-		maxAlloc = 64 << 30
-	}
 	return backend.Info{
 		Driver:        driverName,
 		Platform:      "Go",
@@ -67,7 +64,7 @@ func info(levels []string) backend.Info {
 		Float64:       true,
 		ComputeUnits:  runtime.GOMAXPROCS(0),
 		Memory:        m.memory,
-		MaxAlloc:      min(maxAlloc, math.MaxInt-alignment),
+		MaxAlloc:      min(cmp.Or(m.memory, 64<<30), math.MaxInt-alignment),
 		// A Go kernel loops over its work-items and has no limits of its own. These are CUDA's, so
 		// that a launch that works here does not fail there for its shape.
 		LocalMemory:  48 << 10,
@@ -107,9 +104,7 @@ type hardware struct {
 // machine asks once: the answer does not change while the process runs.
 var machine = sync.OnceValue(func() hardware {
 	m := detect()
-	if m.name == "" {
-		m.name = runtime.GOARCH + " CPU, " + strconv.Itoa(runtime.NumCPU()) + " cores"
-	}
+	m.name = cmp.Or(m.name, runtime.GOARCH+" CPU, "+strconv.Itoa(runtime.NumCPU())+" cores")
 	m.memory = min(m.memory, math.MaxInt) // a program of 32 bits has 2 to 4 GiB of addresses
 	return m
 })

@@ -6,6 +6,7 @@
 package opencl
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -111,10 +112,7 @@ func withoutPlatform() string {
 // OCL_ICD_VENDORS is a folder of .icd files, each with the name of a library, or one such file, or
 // a library.
 func unloadable() string {
-	vendors := os.Getenv("OCL_ICD_VENDORS")
-	if vendors == "" {
-		vendors = "/etc/OpenCL/vendors"
-	}
+	vendors := cmp.Or(os.Getenv("OCL_ICD_VENDORS"), "/etc/OpenCL/vendors")
 	files, _ := filepath.Glob(filepath.Join(vendors, "*.icd"))
 	if files == nil {
 		files = []string{vendors}

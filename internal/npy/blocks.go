@@ -1,6 +1,7 @@
 package npy
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -128,12 +129,7 @@ func (b *Blocks[T]) Move(ctx context.Context, row, col, rows, cols int, data []T
 		})
 	}
 	group.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return cmp.Or(errs[:]...)
 }
 
 // piece moves parts of n lines, l elements each, which begin first elements after the data do, and

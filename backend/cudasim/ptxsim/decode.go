@@ -187,9 +187,7 @@ func (d *decoder) register(name string) *register {
 			}
 		}
 		if r != nil {
-			if r.index == 0 {
-				r.index = d.newRegister()
-			}
+			d.numbered(&r.index)
 			return r
 		}
 		if s.vars[name] != nil {
@@ -202,6 +200,14 @@ func (d *decoder) register(name string) *register {
 func (d *decoder) newRegister() int32 {
 	d.regs++
 	return d.regs - 1
+}
+
+// numbered is r, which becomes the number of a register when it is first asked for.
+func (d *decoder) numbered(r *int32) int32 {
+	if *r == 0 {
+		*r = d.newRegister()
+	}
+	return *r
 }
 
 // variable is the variable of a name; nil if there is none.
@@ -233,20 +239,10 @@ func (d *decoder) special(name string) int32 {
 }
 
 // unused is a register for a result that nobody wants.
-func (d *decoder) unused() int32 {
-	if d.scratch == 0 {
-		d.scratch = d.newRegister()
-	}
-	return d.scratch
-}
+func (d *decoder) unused() int32 { return d.numbered(&d.scratch) }
 
 // carry is the register of the carry flag.
-func (d *decoder) carry() int32 {
-	if d.cc == 0 {
-		d.cc = d.newRegister()
-	}
-	return d.cc
-}
+func (d *decoder) carry() int32 { return d.numbered(&d.cc) }
 
 // emit appends an instruction of the current statement.
 func (d *decoder) emit(in inst) {
