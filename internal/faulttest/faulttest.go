@@ -130,9 +130,10 @@ func Run(t *testing.T, l *Library) {
 		t.Fatal(err)
 	}
 	r.others = r.Live()
-	uses := r.count(t)
+	uses, total := r.count(t), int64(0)
 	for _, name := range slices.Sorted(maps.Keys(uses)) {
 		n := uses[name]
+		total += n
 		if l.Only != nil && !l.Only(name) {
 			continue
 		}
@@ -150,14 +151,7 @@ func Run(t *testing.T, l *Library) {
 		t.Errorf("%d calls were made less often than before", r.missed)
 	}
 	t.Logf("%d C functions, used %d times: %d faults, %d of them a lost device; %d were told, %d need not be",
-		len(uses), sum(uses), r.faults, r.lost, r.told, r.faults-r.told)
-}
-
-func sum(m map[string]int64) (n int64) {
-	for _, v := range m {
-		n += v
-	}
-	return n
+		len(uses), total, r.faults, r.lost, r.told, r.faults-r.told)
 }
 
 // Functions names the C functions that the operations use.
