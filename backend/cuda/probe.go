@@ -125,7 +125,7 @@ func examine(d *backend.Device) (*driverkit.Arithmetic, error) {
 	if f.Int8Unit, err = findByteUnit(f, d, q); err != nil {
 		return nil, err
 	}
-	f.Note32(note32)
-	f.Note64(note64)
+	f.Float32 = f.Note(note32)
+	f.Float64 = f.Note(note64)
 	return f, nil
 }

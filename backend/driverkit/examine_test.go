@@ -68,7 +68,7 @@ func TestExamine(t *testing.T) {
 			t.Errorf("%s: %d numbers give %d, %v", name, len(in), len(out), err)
 		}
 		var a driverkit.Arithmetic
-		a.Note32(note)
+		a.Float32 = a.Note(note)
 		info := backend.Info{Note: "slow"}
 		a.Apply(&info)
 		if info.Float32 != (c.want == nil) || info.Float64 || !strings.HasPrefix(info.Note, "slow") {

@@ -67,13 +67,8 @@ type Arithmetic struct {
 	Notes                    []string
 }
 
-// Note32 notes what is wrong with float32, "" where nothing is.
-func (a *Arithmetic) Note32(note string) { a.Float32 = a.note(note) }
-
-// Note64 is Note32 for float64.
-func (a *Arithmetic) Note64(note string) { a.Float64 = a.note(note) }
-
-func (a *Arithmetic) note(note string) bool {
+// Note notes what is wrong with a type, "" where nothing is, and tells whether it can be used.
+func (a *Arithmetic) Note(note string) bool {
 	if note != "" {
 		a.Notes = append(a.Notes, note)
 	}

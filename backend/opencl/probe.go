@@ -93,13 +93,13 @@ func (own *device) examine(d *backend.Device) (*findings, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.Note32(note)
+	f.Float32 = f.Note(note)
 	if own.info.Float64 {
 		note, err := examine64(d, q)
 		if err != nil {
 			return nil, err
 		}
-		f.Note64(note)
+		f.Float64 = f.Note(note)
 	}
 	if err := own.examineUnits(f, d, q); err != nil {
 		return nil, err
