@@ -33,12 +33,9 @@ func SolveTriangle[T Float](n, cols int, alpha T, e []T, eRow, eCol int, upper, 
 	triangle(true, n, cols, alpha, e, eRow, eCol, upper, unit, b, ldb)
 }
 
-// A triangleFunc is one of the two for a lower triangle, with rows of E and B that may follow each
-// other towards lower addresses. Where B's do, E is an upper triangle in reverse order.
-type triangleFunc[T Float] func(n, cols int, alpha T, e *T, eRow, eCol int, b *T, bRow int, unit bool)
-
-// triangle is [MultiplyTriangle], or with solve [SolveTriangle]. Where E is upper triangular it
-// takes E and B in reverse order.
+// triangle is [MultiplyTriangle], or with solve [SolveTriangle]. What it calls is for a lower
+// triangle, with rows of E and B that may follow each other towards lower addresses. Where B's do,
+// E is an upper triangle in reverse order.
 func triangle[T Float](
 	solve bool, n, cols int, alpha T, e []T, eRow, eCol int, upper, unit bool, b []T, ldb int,
 ) {
@@ -49,38 +46,21 @@ func triangle[T Float](
 	if n > MaxTriangle || eRow < 0 || eCol < 0 || (n-1)*(eRow+eCol) >= len(e) {
 		panic(fmt.Sprintf("host: E has %d elements, for %dx%d with steps of %d and %d", len(e), n, n, eRow, eCol))
 	}
-	t := triangleSets[T]()[0]
-	f := t.multiply
-	if solve {
-		f = t.solve
-	}
+	x, y := &e[0], &b[0]
 	if upper {
-		f(n, cols, alpha, &e[(n-1)*(eRow+eCol)], -eRow, -eCol, &b[(n-1)*ldb], -ldb, unit)
-		return
+		x, eRow, eCol, y, ldb = &e[(n-1)*(eRow+eCol)], -eRow, -eCol, &b[(n-1)*ldb], -ldb
 	}
-	f(n, cols, alpha, &e[0], eRow, eCol, &b[0], ldb, unit)
-}
-
-// A triangleSet is the functions of an instruction set.
-type triangleSet[T Float] struct {
-	name            string // for tests
-	multiply, solve triangleFunc[T]
-}
-
-// The functions of this processor, best first; the last are in Go.
-var (
-	trianglesF32 = append(nativeTriangles[float32](), goTriangles[float32]())
-	trianglesF64 = append(nativeTriangles[float64](), goTriangles[float64]())
-)
-
-func goTriangles[T Float]() *triangleSet[T] { return &triangleSet[T]{"go", multiplyGo[T], solveGo[T]} }
-
-func triangleSets[T Float]() []*triangleSet[T] {
-	var list any = &trianglesF64
-	if unsafe.Sizeof(T(0)) == 4 {
-		list = &trianglesF32
+	px, py := unsafe.Pointer(x), unsafe.Pointer(y)
+	switch {
+	case hasVectors && solve:
+		solveNative(n, cols, float64(alpha), px, eRow, eCol, py, ldb, unit, isFloat64[T]())
+	case hasVectors:
+		multiplyNative(n, cols, float64(alpha), px, eRow, eCol, py, ldb, unit, isFloat64[T]())
+	case solve:
+		solveGo(n, cols, alpha, x, eRow, eCol, y, ldb, unit)
+	default:
+		multiplyGo(n, cols, alpha, x, eRow, eCol, y, ldb, unit)
 	}
-	return *list.(*[]*triangleSet[T])
 }
 
 // axpyGo is [Axpy] in Go.

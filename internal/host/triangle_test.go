@@ -55,17 +55,7 @@ func triangleReference[T Float](solve bool, alpha T, e func(i, k int) T, upper, 
 // Every instruction set gives the bits of the definition, reads nothing but the triangle, and
 // writes nothing but B.
 func TestTriangles(t *testing.T) {
-	forceTriangles(t, "float32", &trianglesF32, testTriangles[float32])
-	forceTriangles(t, "float64", &trianglesF64, testTriangles[float64])
-}
-
-func forceTriangles[T Float](t *testing.T, typ string, list *[]*triangleSet[T], f func(t *testing.T)) {
-	all := *list
-	defer func() { *list = all }()
-	for _, set := range all {
-		*list = []*triangleSet[T]{set}
-		t.Run(typ+"/"+set.name, f)
-	}
+	forceVectors(t, testTriangles[float32], testTriangles[float64])
 }
 
 func testTriangles[T Float](t *testing.T) {

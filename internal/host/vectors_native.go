@@ -73,19 +73,3 @@ func lines8Native(src unsafe.Pointer, lds int, dst unsafe.Pointer, ldd, tiles in
 
 //go:noescape
 func quadsDownNative(dst, src unsafe.Pointer, stride, n int, unsigned bool)
-
-// nativeTriangles is the functions for triangles, which take a bool for the type.
-func nativeTriangles[T Float]() []*triangleSet[T] {
-	if !hasVectors {
-		return nil
-	}
-	typed := func(f nativeTriangle) triangleFunc[T] {
-		return func(n, cols int, alpha T, e *T, eRow, eCol int, b *T, bRow int, unit bool) {
-			f(n, cols, float64(alpha), unsafe.Pointer(e), eRow, eCol, unsafe.Pointer(b), bRow, unit, isFloat64[T]())
-		}
-	}
-	return []*triangleSet[T]{{"vectors", typed(multiplyNative), typed(solveNative)}}
-}
-
-type nativeTriangle func(n, cols int, alpha float64, e unsafe.Pointer, eRow, eCol int, b unsafe.Pointer, bRow int,
-	unit, double bool)

@@ -51,8 +51,13 @@ func asumNative(int, unsafe.Pointer, bool) float64                        { pani
 func rotateNative(int, unsafe.Pointer, unsafe.Pointer, int)               { panic(noVectors) }
 func choleskyNative(int, unsafe.Pointer, int, int, bool) int              { panic(noVectors) }
 
-func nativeTransposes() []*transposeSet { return nil }
+func multiplyNative(int, int, float64, unsafe.Pointer, int, int, unsafe.Pointer, int, bool, bool) {
+	panic(noVectors)
+}
+func solveNative(int, int, float64, unsafe.Pointer, int, int, unsafe.Pointer, int, bool, bool) {
+	panic(noVectors)
+}
 
-func nativeTriangles[T Float]() []*triangleSet[T] { return nil }
+func nativeTransposes() []*transposeSet { return nil }
 
 func quadsDownNative(unsafe.Pointer, unsafe.Pointer, int, int, bool) { panic(noVectors) }
