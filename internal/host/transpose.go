@@ -44,7 +44,7 @@ const (
 // streams tells whether transposeStream is for dst.
 func streams[T element.Element](rows, cols int, dst []T, ldd int) bool {
 	size := int(unsafe.Sizeof(T(0)))
-	run := transposer().stream(size)
+	run := transposesOf(size).stream
 	aligned := (uintptr(unsafe.Pointer(&dst[0]))|uintptr(ldd*size))%cacheLine == 0
 	return run != nil && aligned && rows > streamBytes/size/cols
 }
@@ -53,7 +53,7 @@ func streams[T element.Element](rows, cols int, dst []T, ldd int) bool {
 // the caches.
 func transposeStream[T element.Element](rows, cols int, src []T, lds int, dst []T, ldd int) {
 	size := int(unsafe.Sizeof(T(0)))
-	run, tile := transposer().stream(size), cacheLine/size
+	run, tile := transposesOf(size).stream, cacheLine/size
 	h, w := rows/tile*tile, cols/tile*tile
 	for i := 0; i < h && w > 0; i += tile {
 		run(unsafe.Pointer(&src[i*lds]), lds*size, unsafe.Pointer(&dst[i]), ldd*size, w/tile)
@@ -72,11 +72,15 @@ func transposeStream[T element.Element](rows, cols int, src []T, lds int, dst []
 // transposeTiles transposes in the processor's tiles, the last of which may overlap those before.
 func transposeTiles[T element.Element](rows, cols int, src []T, lds int, dst []T, ldd int) {
 	size := int(unsafe.Sizeof(T(0)))
-	t := transposer().tile(size, min(rows, cols))
-	if t.run == nil {
+	tiles := transposesOf(size).tiles
+	for len(tiles) > 0 && tiles[0].side > min(rows, cols) {
+		tiles = tiles[1:]
+	}
+	if len(tiles) == 0 {
 		transposeLines(rows, cols, src, lds, dst, ldd)
 		return
 	}
+	t := tiles[0]
 	for next := 0; next < rows; next += t.side {
 		i, j := min(next, rows-t.side), cols-t.side
 		t.run(unsafe.Pointer(&src[i*lds]), lds*size, unsafe.Pointer(&dst[i]), ldd*size, cols/t.side)
@@ -113,38 +117,21 @@ type squareTile struct {
 	run  tileTranspose
 }
 
-// A transposeSet is the transposes of an instruction set, for elements of 4 and of 8 bytes, the
-// largest tiles first. Those that stream write past the caches, in tiles of a cache line, and need
-// rows of dst that are aligned to it; nil where there are none.
-type transposeSet struct {
-	name                    string // for tests
-	four, eight             []squareTile
-	streamFour, streamEight tileTranspose
+// transposes are those of the processor for elements of a size: in tiles, the largest first, and
+// past the caches, in tiles of a cache line, to rows that are aligned to it; nil where there is
+// none.
+type transposes struct {
+	tiles  []squareTile
+	stream tileTranspose
 }
 
-// The transposes of this processor, best first; the last has none.
-var transposeSets = append(nativeTransposes(), &transposeSet{name: "go"})
-
-func transposer() *transposeSet { return transposeSets[0] }
-
-// tile is the largest for elements of a size whose side is at most limit, or none.
-func (t *transposeSet) tile(size, limit int) squareTile {
-	tiles := t.eight
-	if size == 4 {
-		tiles = t.four
+// transposesOf are those for elements of size bytes.
+func transposesOf(size int) transposes {
+	switch {
+	case !hasVectors:
+		return transposes{}
+	case size == 4:
+		return nativeTransposes4
 	}
-	for _, tile := range tiles {
-		if tile.side <= limit {
-			return tile
-		}
-	}
-	return squareTile{}
-}
-
-// stream is the one past the caches; nil where there is none.
-func (t *transposeSet) stream(size int) tileTranspose {
-	if size == 4 {
-		return t.streamFour
-	}
-	return t.streamEight
+	return nativeTransposes8
 }

@@ -16,13 +16,7 @@ func pairsAlongNative(dst, src unsafe.Pointer, stride, n int, unsigned bool)
 //go:noescape
 func pairsDownNative(dst, src unsafe.Pointer, stride, n int, unsigned bool)
 
-func nativeTransposes() []*transposeSet {
-	if !hasVectors {
-		return nil
-	}
-	return []*transposeSet{{
-		name: "avx2",
-		four: []squareTile{{8, transpose4Native}, {4, transposeNativeHalf}}, eight: []squareTile{{4, transpose8Native}},
-		streamFour: lines4Native, streamEight: lines8Native,
-	}}
-}
+var (
+	nativeTransposes4 = transposes{[]squareTile{{8, transpose4Native}, {4, transposeNativeHalf}}, lines4Native}
+	nativeTransposes8 = transposes{[]squareTile{{4, transpose8Native}}, lines8Native}
+)

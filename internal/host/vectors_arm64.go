@@ -5,10 +5,7 @@ package host
 // hasVectors is true: all processors have what vectors_neon_arm64.s needs.
 var hasVectors = true
 
-func nativeTransposes() []*transposeSet {
-	return []*transposeSet{{
-		name:  "neon",
-		four:  []squareTile{{16, lines4Native}, {4, transpose4Native}},
-		eight: []squareTile{{8, lines8Native}, {2, transpose8Native}},
-	}}
-}
+var (
+	nativeTransposes4 = transposes{tiles: []squareTile{{16, lines4Native}, {4, transpose4Native}}}
+	nativeTransposes8 = transposes{tiles: []squareTile{{8, lines8Native}, {2, transpose8Native}}}
+)

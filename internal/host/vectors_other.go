@@ -58,6 +58,6 @@ func solveNative(int, int, float64, unsafe.Pointer, int, int, unsafe.Pointer, in
 	panic(noVectors)
 }
 
-func nativeTransposes() []*transposeSet { return nil }
+var nativeTransposes4, nativeTransposes8 transposes
 
 func quadsDownNative(unsafe.Pointer, unsafe.Pointer, int, int, bool) { panic(noVectors) }
