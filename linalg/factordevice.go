@@ -59,49 +59,35 @@ func factorOnDevice[T Float](ctx context.Context, s *Session, src, dst Matrix[T]
 ) {
 	shape := array{rows: src.Rows, cols: src.Cols, elem: reflect.TypeFor[T]()}
 	p := panel{a: &shape, typ: element.TypeOf[T](), w: how.width}
-	err = p.factor(ctx, s, src.byRows(), dst.byRows(), notes, how)
-	return !errors.Is(err, backend.ErrOutOfMemory), err
+	done, err = p.factor(ctx, s, src.byRows(), dst.byRows(), notes, how)
+	return (done || err != nil) && !errors.Is(err, backend.ErrOutOfMemory), err
 }
 
 // factor is factorOnDevice for a matrix of p.a's shape.
 func (p panel) factor(ctx context.Context, s *Session, src, dst rowsOfBytes, notes []int32, how factoring) (
-	err error,
+	done bool, err error,
 ) {
-	cq, err := s.takeCallQueue()
-	if err != nil {
-		return err
+	var a, beside array
+	reserve := func(cq *callQueue) (_ []*backend.Buffer, err error) {
+		if a, err = newArray(cq.s, p.a.rows, p.a.cols, p.a.elem); err == nil {
+			beside, err = newArray(cq.s, 1, len(notes), reflect.TypeFor[int32]())
+		}
+		return []*backend.Buffer{a.buf, beside.buf}, err
 	}
-	var buffers []*backend.Buffer
-	waited := false
-	defer func() { err = s.leave(cq, buffers, waited, err) }()
-	rows, cols := p.a.rows, p.a.cols
-	a, err := newArray(cq.s, rows, cols, p.a.elem)
-	if err != nil {
-		return err
-	}
-	buffers = append(buffers, a.buf)
-	beside, err := newArray(cq.s, 1, len(notes), reflect.TypeFor[int32]())
-	if err != nil {
-		return err
-	}
-	buffers = append(buffers, beside.buf)
-	if err := a.copyBytesFrom(ctx, src); err != nil {
-		return err
-	}
-	p.a, p.notes = &a, &beside
-	if err := p.each(ctx, how.step); err != nil {
-		return err
-	}
-	how.meanwhile()
-	if err := a.copyBytesTo(ctx, dst); err != nil {
-		return err
-	}
-	if err := cq.s.queue.Read(backend.Bytes(notes), beside.buf, 0); err != nil {
-		return err
-	}
-	err = cq.s.queue.Wait()
-	waited = err == nil
-	return err
+	return s.onDevice(reserve, func() error {
+		if err := a.copyBytesFrom(ctx, src); err != nil {
+			return err
+		}
+		p.a, p.notes = &a, &beside
+		if err := p.each(ctx, how.step); err != nil {
+			return err
+		}
+		how.meanwhile()
+		if err := a.copyBytesTo(ctx, dst); err != nil {
+			return err
+		}
+		return a.s.queue.Read(backend.Bytes(notes), beside.buf, 0)
+	})
 }
 
 // each enqueues step for each panel. Where ctx may end, or wants to know the progress, it waits for
