@@ -388,27 +388,10 @@ func (p *product[T]) packA(chunk int) {
 func packRows[T element.Element](width, n, rows int, src []T, lds int, dst []T, ldd int) {
 	for k := range rows {
 		row, to := src[k*lds:][:n], dst[k*width:]
-		j := 0
-		switch width {
-		case 6:
-			j = copyParts[[6]T](row, to, ldd)
-		case 8:
-			j = copyParts[[8]T](row, to, ldd)
-		}
-		for ; j < n; j += width {
+		for j := 0; j < n; j += width {
 			copy(to[j/width*ldd:], row[j:min(j+width, n)])
 		}
 	}
-}
-
-// copyParts copies the whole parts of src, each of type P, to places in dst that are step elements
-// apart, and tells how many elements these are.
-func copyParts[P any, T element.Element](src, dst []T, step int) int {
-	n := int(unsafe.Sizeof(*new(P)) / unsafe.Sizeof(T(0)))
-	for i := 0; i+n <= len(src); i += n {
-		*(*P)(unsafe.Pointer(&dst[i/n*step])) = *(*P)(unsafe.Pointer(&src[i]))
-	}
-	return len(src) / n * n
 }
 
 const chunkB = 16 // rows of B that are packed at a time, so that they are read along
