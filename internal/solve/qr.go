@@ -366,35 +366,15 @@ func (r *reflector[T]) setT(tau []T) {
 	r.columnsT(g, tau)
 }
 
-// Columns of T are made in blocks of blockT, which go on with chains that are a product so far; the
-// first few one element at a time.
-const (
-	blockT = 8
-	shortT = 4
-)
-
 // columnsT makes T of G.
 func (r *reflector[T]) columnsT(g, tau []T) {
 	w, tt := r.w, r.tt
 	clear(tt)
 	for j := range w {
-		first := j / blockT * blockT
-		if j == first && j > 0 {
-			host.Tiles(min(blockT, w-j), j, j, g[j*w:], w, 1, tt, w, tt[j*w:], w, true)
-		}
-		x, of := tt[j*w:][:j], g[j*w:] // G is symmetric
-		if tt[j*(w+1)] = tau[j]; j >= shortT {
-			host.AddRows(j-first, tt[first*w:], w, of[first:], x)
-			host.Scal(-tau[j], x)
-			continue
-		}
-		for i := range x {
-			acc := T(0)
-			for k := i; k < j; k++ {
-				acc = host.FMA(tt[k*w+i], of[k], acc)
-			}
-			x[i] = -tau[j] * acc
-		}
+		x := tt[j*w:][:j]
+		host.AddRows(j, tt, w, g[j*w:], x) // G is symmetric
+		host.Scal(-tau[j], x)
+		tt[j*(w+1)] = tau[j]
 	}
 }
 
