@@ -289,14 +289,6 @@ func (p *tridiagonalPanel) multiply(j int, v, y []float64) error {
 // finish brings the matrix after the panel up to date, on the host its lower triangle.
 func (p *tridiagonalPanel) finish(s Solver[float64]) error {
 	n, k := p.m-p.w, 2*p.w
-	if n == 1 && p.remote == nil { // the last panel
-		last := p.a[p.w*(p.lda+1):]
-		for i := p.w; i < len(p.vw); i += 2 * p.m {
-			v, w := p.vw[i], p.vw[i+p.m]
-			last[0] = math.FMA(-w, v, math.FMA(-v, w, last[0]))
-		}
-		return nil
-	}
 	memory, x := host.Take[float64](2 * n * k)
 	defer memory.Give()
 	left, right := x[:n*k], x[n*k:]
