@@ -43,10 +43,6 @@ func (s Solver[T]) ScaledQR(m, n int, a []T, lda int, tau []T) (exps []int, err 
 	if exps = ColumnExponents(m, n, a, lda, nil); exps != nil {
 		Scale(m, n, a, lda, func(_, j int) int { return -exps[j] })
 	}
-	if m == 1 && n == 1 {
-		tau[0] = 0
-		return exps, nil
-	}
 	return exps, s.qr(m, n, a, lda, tau)
 }
 
@@ -484,12 +480,6 @@ func blocks(trans bool, k int) iter.Seq2[int, int] {
 
 // reflectOne is applyAll for one reflector, whose T is tau.
 func (h *reflectors[T]) reflectOne(m, n int, c []T, ldc int) {
-	if m == 1 {
-		for i, v := range c[:n] {
-			c[i] = host.FMA(-1, host.FMA(h.tau[0], v, 0), v)
-		}
-		return
-	}
 	memory, x := host.Take[T](m + n)
 	defer memory.Give()
 	v, y, step := x[:m], x[m:], h.lda
@@ -517,12 +507,6 @@ func (s Solver[T]) FormQ(m, n, k int, a []T, lda int, tau []T) error {
 		}
 	}
 	unitColumns(m, k, n, a, lda)
-	if m == 1 && k == 1 {
-		h := reflectors[T]{tau: tau}
-		a[0] = 1
-		h.reflectOne(1, 1, a, lda)
-		return nil
-	}
 	for j, w := range blocks(false, k) {
 		at, r := a[j*(lda+1):], reflector[T]{Solver: s}
 		r.take(m-j, n-j, w, &reflectors[T]{a: a, lda: lda, tau: tau}, j)

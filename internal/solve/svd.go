@@ -26,15 +26,6 @@ func SVD(s Solver[float64], m, n int, a []float64, lda int, sv []float64, v Sing
 		unitColumns(v.Rows, 0, n, v.VT, v.LdVT)
 		return true, nil
 	}
-	if m == 1 && n == 1 && a[0]-a[0] == 0 {
-		if sv[0] = math.Abs(a[0]); v.Cols > 0 {
-			v.U[0] = 1
-		}
-		if v.Rows > 0 {
-			v.VT[0] = math.Copysign(1, a[0])
-		}
-		return true, nil
-	}
 	exp, finite := rescale(m, n, a, lda)
 	if !finite {
 		fill(sv, math.NaN())
