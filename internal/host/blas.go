@@ -34,40 +34,12 @@ func GemmTrans[T element.Element](
 	}
 	checkOp("A", transA, m, k, lda, len(a))
 	checkOp("B", transB, k, n, ldb, len(b))
-	kern, x, y := kernels[T]()[0], Operand[T]{a, lda, transA}, Operand[T]{b, ldb, transB}
-	switch {
-	case isVector[T](m, n):
+	x, y := Operand[T]{a, lda, transA}, Operand[T]{b, ldb, transB}
+	if isVector[T](m, n) {
 		gemmVector(m, n, k, alpha, x, y, beta, c, ldc)
-	case max(m, n, k) <= FewTiles:
-		gemmFew(kern, m, n, k, alpha, x, y, beta, c, ldc)
-	default:
-		gemm(kern, m, n, k, alpha, x, y, beta, c, ldc)
-	}
-}
-
-// gemmFew is [GemmTrans] of few tiles, which are not planned. Where C is not its own chains these
-// end in scratch.
-func gemmFew[T element.Element](
-	kern *microKernel[T], m, n, k int, alpha T, a, b Operand[T], beta T, c []T, ldc int,
-) {
-	row, col := a.steps()
-	scaled := alpha != 1 || beta != 0
-	if !b.Trans && !scaled {
-		kern.tiles(m, n, k, a.Data, row, col, b.Data, b.Stride, c, ldc, true)
-		return
-	}
-	s, memory := Take[T](elementsIf(b.Trans, k*n) + elementsIf(scaled, m*n))
-	y, ldy := b.Data, b.Stride
-	if b.Trans {
-		y, ldy, memory = transposeInto(memory, n, k, y, ldy)
-	}
-	if scaled {
-		kern.tiles(m, n, k, a.Data, row, col, y, ldy, memory, n, true)
-		kern.finish(m, n, alpha, &memory[0], n, beta, &c[0], ldc, beta != 0)
 	} else {
-		kern.tiles(m, n, k, a.Data, row, col, y, ldy, c, ldc, true)
+		gemm(kernels[T]()[0], m, n, k, alpha, x, y, beta, c, ldc)
 	}
-	s.Give()
 }
 
 // checkOp is check for an op(M) of rows by cols.

@@ -29,7 +29,6 @@ func TestCalibrate(t *testing.T) {
 		t.Skip("without -calibrate")
 	}
 	for _, c := range []crossing{
-		{"FewTiles", FewTiles, []int{16, 32, 40, 48, 56, 64, 80}, fewTilesWays},
 		{"SerialWork", SerialWork, []int{1 << 18, 1 << 19, 1 << 20, 1 << 21, 1 << 22, 1 << 24}, serialWorkWays},
 		{"SerialBytes", SerialBytes, []int{64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20}, serialBytesWays},
 		{"slimSteps", slimSteps, []int{96, 128, 192, 256, 384, 512}, slimStepsWays},
@@ -74,12 +73,6 @@ func calibrationData(n int) []float64 {
 		x[i] = rng.NormFloat64() / 1024
 	}
 	return x
-}
-
-func fewTilesWays(n int) (upTo, beyond func()) {
-	a, b, c, kern := calibrationData(n*n), calibrationData(n*n), make([]float64, n*n), kernels[float64]()[0]
-	x, y := Operand[float64]{Data: a, Stride: n}, Operand[float64]{Data: b, Stride: n}
-	return func() { gemmFew(kern, n, n, n, 1.5, x, y, 0.5, c, n) }, func() { gemm(kern, n, n, n, 1.5, x, y, 0.5, c, n) }
 }
 
 // productWays is two ways to compute a product of m by n by k.

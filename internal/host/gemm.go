@@ -69,18 +69,7 @@ func Update[T element.Element](negate bool, m, n, k int, a []T, lda int, b []T, 
 	}
 	check("A", m, k, lda, len(a))
 	check("B", k, n, ldb, len(b))
-	kern := kernels[T]()[0]
-	if max(m, n, k) <= FewTiles {
-		if negate {
-			s, minus := Take[T](m * k)
-			defer s.Give()
-			kern.negate(m, k, a, lda, minus, k)
-			a, lda = minus, k
-		}
-		kern.tiles(m, n, k, a, lda, 1, b, ldb, c, ldc, false)
-		return
-	}
-	p := newProduct(kern, problem[T]{
+	p := newProduct(kernels[T]()[0], problem[T]{
 		m: m, n: n, k: k, alpha: 1, accumulate: true, a: a, lda: lda, b: b, ldb: ldb, c: c, ldc: ldc,
 	})
 	if negate {

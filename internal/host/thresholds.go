@@ -7,8 +7,8 @@ package host
 // prints where they cross on a machine. The sizes of blocks, and what functions in assembly take,
 // are beside the code that needs them.
 const (
-	// FewTiles is the rows, columns and steps up to which a product is computed tile by tile,
-	// without a plan: its operands stay in the first-level caches, so that nothing is packed.
+	// FewTiles is the rows, columns and steps up to which the operands of a product stay in the
+	// first-level caches, so that nothing is packed.
 	FewTiles = 48
 
 	// SerialWork is the multiplications up to which a product, or a solution, stays in one
