@@ -396,7 +396,7 @@ func (p *ComplexProduct[T]) ComputeRows() {
 		switch {
 		case inC:
 		case p.isReal():
-			finishSteps(p.Alpha[0], acc, p.Beta[0], &to[0], 1)
+			finishRow(p.Alpha[0], acc, p.Beta[0], to)
 		default:
 			finishComplexRow(p.Alpha, acc, p.Beta, to)
 		}

@@ -60,12 +60,6 @@ func testVectorFences[T Float](t *testing.T) {
 			Gemv(true, m, n, 1, part(a, m*n), n, x, 0, y)
 			Gemv(false, m, n, 1, part(a, m*n), n, y, 0, x)
 			Gemv(false, m, n, 2, part(a, m*n), n, y, 1, x)
-			if m <= FewRows {
-				GemvSteps(m, n, 2, &part(a, m*n)[0], n, 1, &y[0], 1, 1, &x[0], 1)
-			}
-			if n <= FewRows {
-				GemvSteps(n, m, 2, &part(a, m*n)[0], 1, n, &x[0], 1, 1, &y[0], 1)
-			}
 			Ger(m, n, 0, x, y, part(a, m*n), n)
 			square := part(a, m*m)
 			for i := range m {

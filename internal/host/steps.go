@@ -6,9 +6,6 @@ import (
 	"github.com/tandem-gpu/tandem/element"
 )
 
-// What follows takes vectors and matrices by the steps between their elements, for at most
-// [FewRows] rows: their chains are kept on the stack.
-
 func isFloat64[T element.Element]() bool { return unsafe.Sizeof(T(0)) == 8 }
 
 // Steps are how far apart two rows and two columns of op(M) are in memory.
@@ -19,53 +16,18 @@ func Steps(trans bool, ld int) (row, col int) {
 	return ld, 1
 }
 
-// GemvSteps is [Gemv] for a matrix, m by n, of at least a row and at most [FewRows], whose element
-// (i, p) is row*i + col*p elements behind the one that a points to, with vectors whose elements are
-// incX and incY apart, from those that x and y point to on.
-func GemvSteps[T Float](m, n int, alpha T, a *T, row, col int, x *T, incX int, beta T, y *T, incY int) {
-	if alpha == 0 || n == 0 {
-		if beta != 0 {
-			ScalSteps(m, beta, y, incY)
-			return
-		}
-		alpha, n = 1, 0
-	}
-	var acc [FewRows]T
-	if n > 0 {
-		chains(m, n, a, row, col, x, incX, &acc[0], 1)
-	}
-	finishSteps(alpha, acc[:m], beta, y, incY)
-}
-
-// finishSteps is what [Gemm] does after the last step of a chain, for at least one: results are inc
-// elements apart, from the one that y points to on.
-func finishSteps[T Float](alpha T, acc []T, beta T, y *T, inc int) {
+// finishRow is what [Gemm] does after the last step of a chain, for at least one.
+func finishRow[T Float](alpha T, acc []T, beta T, y []T) {
 	if beta == 0 {
 		for i, v := range acc {
-			*elementAt(y, i*inc) = alpha * v
+			y[i] = alpha * v
 		}
 		return
 	}
 	if beta != 1 {
-		ScalSteps(len(acc), beta, y, inc)
+		scaleRow(beta, y)
 	}
-	if inc == 1 {
-		addScaled(alpha, acc, at(y, 0, len(acc)))
-		return
-	}
-	AxpySteps(len(acc), alpha, &acc[0], 1, y, inc)
-}
-
-// SymvSteps is [Symv] for n of at least 1 and at most [FewRows], alpha not zero, and vectors as
-// those of [GemvSteps].
-func SymvSteps[T Float](lower bool, n int, alpha T, a *T, lda int, x *T, incX int, beta T, y *T, incY int) {
-	var acc [FewRows]T
-	var side [FewRows]T
-	for i := range n {
-		side[i] = *elementAt(x, i*incX)
-	}
-	addSymmetric(lower, n, a, lda, side[:n], acc[:n])
-	finishSteps(alpha, acc[:n], beta, y, incY)
+	addScaled(alpha, acc, y)
 }
 
 // TriangleSteps is [MultiplyTriangle], or with solve [SolveTriangle], for n of at least one, and

@@ -10,7 +10,7 @@ import (
 
 // Levels 1 and 2 run on the host, whatever the device: they read each element once, which takes
 // less time than to copy it. Vectors whose elements are apart, or in reverse order, are worked on
-// in contiguous copies, but for few rows, and where one at a time is as fast.
+// in contiguous copies, but for small triangles, and where one at a time is as fast.
 
 // fitsVector tells whether a slice of so many elements holds n that are inc apart. As fits it
 // panics where gonum would miscount.
@@ -35,24 +35,6 @@ func gather[T float](n int, x []T, inc int) ([]T, *host.Scratch) {
 	memory, c := host.Take[T](n)
 	copySteps(c, x, inc)
 	return c, memory
-}
-
-// gatherTwo is gather for two vectors.
-func gatherTwo[T float](m int, x []T, incX, n int, y []T, incY int) (xs, ys []T, memory *host.Scratch) {
-	if incX == 1 && incY == 1 {
-		return x[:m], y[:n], nil
-	}
-	memory, c := host.Take[T](m + n)
-	xs, ys = x, y
-	if incX != 1 {
-		xs = c
-		copySteps(xs[:m], x, incX)
-	}
-	if incY != 1 {
-		ys = c[m:]
-		copySteps(ys[:n], y, incY)
-	}
-	return xs[:m], ys[:n], memory
 }
 
 // copySteps makes c elements of x that are inc apart.
@@ -90,16 +72,6 @@ func gemv[T float](
 	if !fitsVector(cols, incX, len(x)) || !fitsVector(rows, incY, len(y)) {
 		return false
 	}
-	if incX == 1 && incY == 1 {
-		host.Gemv(trans, m, n, alpha, a, lda, x, beta, y)
-		return true
-	}
-	if rows <= host.FewRows && cols <= host.FewRows {
-		row, col := host.Steps(trans, lda)
-		host.GemvSteps(rows, cols, alpha, &a[0], row, col, &x[start(cols, incX)], incX, beta, &y[start(rows, incY)],
-			incY)
-		return true
-	}
 	xs, memory := gather(cols, x, incX)
 	ys, result := gather(rows, y, incY)
 	host.Gemv(trans, m, n, alpha, a, lda, xs, beta, ys)
@@ -115,14 +87,6 @@ func symv[T float](
 		!fitsVector(n, incY, len(y)) {
 		return false
 	}
-	if incX == 1 && incY == 1 {
-		host.Symv(ul == blas.Lower, n, alpha, a, lda, x, beta, y)
-		return true
-	}
-	if n <= host.FewRows && alpha != 0 {
-		host.SymvSteps(ul == blas.Lower, n, alpha, &a[0], lda, &x[start(n, incX)], incX, beta, &y[start(n, incY)], incY)
-		return true
-	}
 	xs, memory := gather(n, x, incX)
 	ys, result := gather(n, y, incY)
 	host.Symv(ul == blas.Lower, n, alpha, a, lda, xs, beta, ys)
@@ -137,9 +101,11 @@ func ger[T float](m, n int, alpha T, x []T, incX int, y []T, incY int, a []T, ld
 		!fitsVector(n, incY, len(y)) {
 		return false
 	}
-	xs, ys, memory := gatherTwo(m, x, incX, n, y, incY)
+	xs, memory := gather(m, x, incX)
+	ys, more := gather(n, y, incY)
 	host.Ger(m, n, alpha, xs, ys, a, lda)
 	memory.Give()
+	more.Give()
 	return true
 }
 
@@ -159,9 +125,11 @@ func syr2[T float](ul blas.Uplo, n int, alpha T, x []T, incX int, y []T, incY in
 		!fitsVector(n, incY, len(y)) {
 		return false
 	}
-	xs, ys, memory := gatherTwo(n, x, incX, n, y, incY)
+	xs, memory := gather(n, x, incX)
+	ys, more := gather(n, y, incY)
 	host.Syr2(ul == blas.Lower, n, alpha, xs, ys, a, lda)
 	memory.Give()
+	more.Give()
 	return true
 }
 
@@ -189,12 +157,12 @@ func triangularVector[T float](
 	return true
 }
 
-// dot, asum and nrm2 are for vectors whose elements are apart.
-
 func dot[T float](n int, x []T, incX int, y []T, incY int) float64 {
-	xs, ys, memory := gatherTwo(n, x, incX, n, y, incY)
+	xs, memory := gather(n, x, incX)
+	ys, more := gather(n, y, incY)
 	sum := host.Dot(xs, ys)
 	memory.Give()
+	more.Give()
 	return sum
 }
 
