@@ -13,9 +13,6 @@ func (i *implementation) Sdot(n int, x []float32, incX int, y []float32, incY in
 	if n <= 0 || !fitsVector(n, incX, len(x)) || !fitsVector(n, incY, len(y)) {
 		return i.Implementation.Sdot(n, x, incX, y, incY)
 	}
-	if incX == 1 && incY == 1 {
-		return float32(host.Dot(x[:n], y[:n]))
-	}
 	return float32(dot(n, x, incX, y, incY))
 }
 
@@ -24,9 +21,6 @@ func (i *implementation) Sasum(n int, x []float32, incX int) float32 {
 	if n <= 0 || incX < 0 || !fitsVector(n, incX, len(x)) {
 		return i.Implementation.Sasum(n, x, incX)
 	}
-	if incX == 1 {
-		return float32(host.Asum(x[:n]))
-	}
 	return float32(asum(n, x, incX))
 }
 
@@ -34,9 +28,6 @@ func (i *implementation) Sasum(n int, x []float32, incX int) float32 {
 func (i *implementation) Snrm2(n int, x []float32, incX int) float32 {
 	if n <= 0 || incX < 0 || !fitsVector(n, incX, len(x)) {
 		return i.Implementation.Snrm2(n, x, incX)
-	}
-	if incX == 1 {
-		return float32(host.Nrm2(x[:n]))
 	}
 	return float32(nrm2(n, x, incX))
 }

@@ -17,9 +17,6 @@ func (i *implementation) Ddot(n int, x []float64, incX int, y []float64, incY in
 	if n <= 0 || !fitsVector(n, incX, len(x)) || !fitsVector(n, incY, len(y)) {
 		return i.Implementation.Ddot(n, x, incX, y, incY)
 	}
-	if incX == 1 && incY == 1 {
-		return float64(host.Dot(x[:n], y[:n]))
-	}
 	return float64(dot(n, x, incX, y, incY))
 }
 
@@ -28,9 +25,6 @@ func (i *implementation) Dasum(n int, x []float64, incX int) float64 {
 	if n <= 0 || incX < 0 || !fitsVector(n, incX, len(x)) {
 		return i.Implementation.Dasum(n, x, incX)
 	}
-	if incX == 1 {
-		return float64(host.Asum(x[:n]))
-	}
 	return float64(asum(n, x, incX))
 }
 
@@ -38,9 +32,6 @@ func (i *implementation) Dasum(n int, x []float64, incX int) float64 {
 func (i *implementation) Dnrm2(n int, x []float64, incX int) float64 {
 	if n <= 0 || incX < 0 || !fitsVector(n, incX, len(x)) {
 		return i.Implementation.Dnrm2(n, x, incX)
-	}
-	if incX == 1 {
-		return float64(host.Nrm2(x[:n]))
 	}
 	return float64(nrm2(n, x, incX))
 }

@@ -1,14 +1,9 @@
 package gonumblas
 
-import "github.com/tandem-gpu/tandem/internal/host"
-
 // Dsdot is Sdot before its rounding to float32.
 func (i *implementation) Dsdot(n int, x []float32, incX int, y []float32, incY int) float64 {
 	if n <= 0 || !fitsVector(n, incX, len(x)) || !fitsVector(n, incY, len(y)) {
 		return i.Implementation.Dsdot(n, x, incX, y, incY)
-	}
-	if incX == 1 && incY == 1 {
-		return host.Dot(x[:n], y[:n])
 	}
 	return dot(n, x, incX, y, incY)
 }
