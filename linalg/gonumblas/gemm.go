@@ -35,13 +35,9 @@ func gemmStored[T float](e *engine, tA, tB blas.Transpose, m, n, k int, alpha T,
 	if !validGemm(tA, tB, m, n, k, len(a), lda, len(b), ldb, len(c), ldc) {
 		return false
 	}
-	if toDevice[T](e, m, n, k) {
-		aRows, aCols := stored(tA, m, k)
-		bRows, bCols := stored(tB, k, n)
-		gemm(e, alpha, tA, matrix(aRows, aCols, a, lda), tB, matrix(bRows, bCols, b, ldb), beta, matrix(m, n, c, ldc))
-	} else { // spares what making matrices costs, which would be felt in small calls
-		host.GemmTrans(tA != blas.NoTrans, tB != blas.NoTrans, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
-	}
+	aRows, aCols := stored(tA, m, k)
+	bRows, bCols := stored(tB, k, n)
+	gemm(e, alpha, tA, matrix(aRows, aCols, a, lda), tB, matrix(bRows, bCols, b, ldb), beta, matrix(m, n, c, ldc))
 	return true
 }
 

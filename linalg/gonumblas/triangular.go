@@ -24,13 +24,6 @@ func triangular[T float](e *engine, solution bool, s blas.Side, ul blas.Uplo, tA
 		host.Gemm(m, n, 0, alpha, nil, 0, nil, n, 0, b, ldb)
 		return true
 	}
-	if k <= host.MaxTriangle { // as the solver does it, whose arguments would be felt in small calls
-		transposed := left == (tA != blas.NoTrans) // at the left of B's columns, or of the transpose of its rows
-		row, col := host.Steps(transposed, lda)
-		upper := (ul == blas.Upper) != transposed
-		host.ApplyTriangle(solution, left, k, m+n-k, alpha, a, row, col, upper, d == blas.Unit, b, ldb)
-		return true
-	}
 	t := triangle(ul, tA, d, k, a, lda)
 	if solution {
 		must(solver[T](e).Solve(t, left, alpha, m, n, b, ldb))
