@@ -25,7 +25,7 @@ func Cholesky[T Float](n int, a []T, row, col int) int {
 		for j := i; j < n; j++ {
 			acc := a[i*row+j*col]
 			for k := range i {
-				acc = fma(-a[k*row+i*col], a[k*row+j*col], acc)
+				acc = FMA(-a[k*row+i*col], a[k*row+j*col], acc)
 			}
 			if j > i {
 				a[i*row+j*col] = acc / a[i*(row+col)]

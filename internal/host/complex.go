@@ -285,7 +285,7 @@ func addComplexProduct[T Float](s [2]T, xr, xi, re, im T) (T, T) {
 		a, b, x, y := float64(s[0]), float64(s[1]), float64(xr), float64(xi)
 		return T(math.FMA(-b, y, math.FMA(a, x, float64(re)))), T(math.FMA(b, x, math.FMA(a, y, float64(im))))
 	}
-	return fma(-s[1], xi, fma(s[0], xr, re)), fma(s[1], xr, fma(s[0], xi, im))
+	return FMA(-s[1], xi, FMA(s[0], xr, re)), FMA(s[1], xr, FMA(s[0], xi, im))
 }
 
 // ComplexMirror makes whole, packed, the symmetric or, with conj, Hermitian matrix of n by n whose
@@ -359,8 +359,8 @@ func addComplexRow[T Float](
 		}
 		for p := range k {
 			x, z := at(a, p*aStep, 2), at(b, p*bRow+j*bCol, 2)
-			sum[0] = fma(signs[2]*x[1], z[1], fma(signs[0]*x[0], z[0], sum[0]))
-			sum[1] = fma(signs[3]*x[1], z[0], fma(signs[1]*x[0], z[1], sum[1]))
+			sum[0] = FMA(signs[2]*x[1], z[1], FMA(signs[0]*x[0], z[0], sum[0]))
+			sum[1] = FMA(signs[3]*x[1], z[0], FMA(signs[1]*x[0], z[1], sum[1]))
 		}
 	}
 }

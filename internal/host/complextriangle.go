@@ -433,10 +433,10 @@ func newDivisor[T Float](re, im T) divisor[T] {
 		return divisor[T]{sum: re}
 	case magnitudeBits(re) >= magnitudeBits(im):
 		r := im / re
-		return divisor[T]{r, fma(im, r, re), wideDivisor}
+		return divisor[T]{r, FMA(im, r, re), wideDivisor}
 	}
 	r := re / im
-	return divisor[T]{r, fma(re, r, im), highDivisor}
+	return divisor[T]{r, FMA(re, r, im), highDivisor}
 }
 
 // divideComplex divides complex numbers.
@@ -457,9 +457,9 @@ func divideComplex[T Float](x []T, d divisor[T]) {
 		for j := 0; j+1 < len(x); j += 2 {
 			re, im := x[j], x[j+1]
 			if d.kind == wideDivisor {
-				re, im = fma(d.ratio, im, re), fma(-d.ratio, re, im)
+				re, im = FMA(d.ratio, im, re), FMA(-d.ratio, re, im)
 			} else {
-				re, im = fma(d.ratio, re, im), fma(d.ratio, im, -re)
+				re, im = FMA(d.ratio, re, im), FMA(d.ratio, im, -re)
 			}
 			x[j], x[j+1] = re/d.sum, im/d.sum
 		}

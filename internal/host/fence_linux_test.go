@@ -100,7 +100,7 @@ func testGerAtFence[T Float](t *testing.T) {
 				x, want := make([]T, m), make([]T, m*n)
 				fillRandom(rng, x, c, v)
 				for i := range want {
-					want[i] = fma(2*x[i/n], v[i%n], c[i])
+					want[i] = FMA(2*x[i/n], v[i%n], c[i])
 				}
 				Ger(m, n, 2, x, v, c, n)
 				if !slices.Equal(c, want) {

@@ -206,7 +206,7 @@ func TestGemmReference(t *testing.T) {
 		{1, -1, 1, 1 + 0x1p-52, 1 + 0x1p-52, 0x1p-51},           // beta*C is not
 	} {
 		if got := one(test.alpha, test.a, test.b, test.beta, test.c); bitsOf(got) != bitsOf(test.want) {
-			t.Errorf("fma(%v, chain(%v*%v), %v*%v) = %v, want %v",
+			t.Errorf("FMA(%v, chain(%v*%v), %v*%v) = %v, want %v",
 				test.alpha, test.a, test.b, test.beta, test.c, got, test.want)
 		}
 	}

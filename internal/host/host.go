@@ -34,13 +34,13 @@ import (
 
 // FMA is a*b + c, rounded once, to nearest with ties to even. An int32 wraps modulo 2^32.
 func FMA[T element.Element](a, b, c T) T {
-	if isFloat64[T]() {
+	switch {
+	case isFloat64[T]():
 		return T(math.FMA(float64(a), float64(b), float64(c)))
+	case T(1)/2 == 0: // an integer
+		return a*b + c
 	}
-	if a, ok := any(a).(float32); ok {
-		return any(FMA32(a, any(b).(float32), any(c).(float32))).(T)
-	}
-	return a*b + c
+	return T(FMA32(float32(a), float32(b), float32(c)))
 }
 
 // The kernels of this processor, best first; the portable ones are last.

@@ -1,7 +1,6 @@
 package host
 
 import (
-	"math"
 	"runtime"
 	"sync/atomic"
 	"unsafe"
@@ -59,18 +58,10 @@ func chains[T Float](m, k int, a *T, lda, step int, x *T, incX int, y *T, incY i
 	for i := range m {
 		acc := *elementAt(y, i*incY)
 		for p := range k {
-			acc = fma(*elementAt(a, i*lda+p*step), *elementAt(x, p*incX), acc)
+			acc = FMA(*elementAt(a, i*lda+p*step), *elementAt(x, p*incX), acc)
 		}
 		*elementAt(y, i*incY) = acc
 	}
-}
-
-// fma is [FMA] of a floating type.
-func fma[T Float](a, b, c T) T {
-	if isFloat64[T]() {
-		return T(math.FMA(float64(a), float64(b), float64(c)))
-	}
-	return T(FMA32(float32(a), float32(b), float32(c)))
 }
 
 // stripe is the chains of a row that one goroutine takes at a time, at least, where every core has

@@ -65,7 +65,7 @@ func substitute[T Float](n int, e *T, eRow, eCol int, b *T, bRow int, unit bool)
 		}
 		for i := k + 1; i < n; i++ {
 			y := elementAt(b, i*bRow)
-			*y = fma(-*elementAt(e, i*eRow+k*eCol), *x, *y)
+			*y = FMA(-*elementAt(e, i*eRow+k*eCol), *x, *y)
 		}
 	}
 }
@@ -85,14 +85,14 @@ func multiplyTriangle[T Float](upper, unit bool, n int, e *T, eRow, eCol int, x 
 		}
 		for i := lo; i < hi; i++ {
 			y := elementAt(acc, i)
-			*y = fma(*elementAt(e, i*eRow+k*eCol), v, *y)
+			*y = FMA(*elementAt(e, i*eRow+k*eCol), v, *y)
 		}
 		d := T(1)
 		if !unit {
 			d = *elementAt(e, k*(eRow+eCol))
 		}
 		y := elementAt(acc, k)
-		*y = fma(d, v, *y)
+		*y = FMA(d, v, *y)
 	}
 }
 
@@ -110,16 +110,16 @@ func addSymmetric[T Float](lower bool, n int, a *T, lda int, x, acc []T) {
 		row, s := at(a, i*lda, n), acc[i]
 		if !lower {
 			lo++
-			s = fma(row[i], v, s)
+			s = FMA(row[i], v, s)
 		} else {
 			hi--
 		}
 		for k := lo; k < hi; k++ {
-			s = fma(row[k], x[k], s)
-			acc[k] = fma(row[k], v, acc[k])
+			s = FMA(row[k], x[k], s)
+			acc[k] = FMA(row[k], v, acc[k])
 		}
 		if lower {
-			s = fma(row[i], v, s)
+			s = FMA(row[i], v, s)
 		}
 		acc[i] = s
 	}
