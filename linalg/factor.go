@@ -126,7 +126,7 @@ func updateOn[T Float](ctx context.Context, s *Session, negate bool, a, b, c Mat
 	memory, data := host.Take[T](c.Rows * c.Cols)
 	defer memory.Give()
 	result := NewMatrix(c.Rows, c.Cols, data)
-	copyOf(result, c)
+	copyElements(result, c)
 	f := AddMul[T]
 	if negate {
 		f = SubMul[T]
@@ -134,17 +134,13 @@ func updateOn[T Float](ctx context.Context, s *Session, negate bool, a, b, c Mat
 	if err := f(a, b, result, On(s), WithContext(ctx)); err != nil {
 		return err
 	}
-	copyOf(c, result)
+	copyElements(c, result)
 	return nil
 }
 
 // part is a matrix of the first elements of x.
 func part[T Float](rows, cols int, x []T, ld int) Matrix[T] {
 	return Matrix[T]{Rows: rows, Cols: cols, Stride: ld, Data: x[:strided.Span(rows, cols, ld)]}
-}
-
-func copyOf[T Float](dst, src Matrix[T]) {
-	host.CopyMatrix(src.Rows, src.Cols, src.Data, src.Stride, dst.Data, dst.Stride)
 }
 
 // begin is ready and a copy of the matrix.
@@ -154,7 +150,7 @@ func begin[T Float](op string, a Matrix[T], opts []Option) (settings, Matrix[T],
 		return o, Matrix[T]{}, err
 	}
 	c := newResult[T](a.Rows, a.Cols)
-	copyOf(c, a)
+	copyElements(c, a)
 	return o, c, nil
 }
 
@@ -190,7 +186,7 @@ func rightSide[T Float](op string, s *Session, rows, cols int, b Matrix[T], opts
 		return nil, Matrix[T]{}, err
 	}
 	x = newResult[T](b.Rows, b.Cols)
-	copyOf(x, b)
+	copyElements(x, b)
 	return o.ctx, x, nil
 }
 
@@ -312,7 +308,7 @@ func (f *LU[T]) onDevice(ctx context.Context, a Matrix[T]) (done bool, err error
 // onHost makes f the factorization of A.
 func (f *LU[T]) onHost(ctx context.Context, a Matrix[T]) (err error) {
 	f.norm = norm1(a, false)
-	copyOf(f.packed, a)
+	copyElements(f.packed, a)
 	m, n, k := float64(a.Rows), float64(a.Cols), float64(len(f.pivots))
 	work := k * (m*n - (m+n)*k/2 + k*k/3)
 	f.singular, err = solver[T](ctx, f.s, work).LU(a.Rows, a.Cols, f.packed.Data, f.packed.Stride, f.pivots)

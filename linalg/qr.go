@@ -313,7 +313,7 @@ func (f *LQ[T]) Solve(b Matrix[T], opts ...Option) (Matrix[T], error) {
 	if err := f.qr.solveR(stage(ctx, 0, share), true, y); err != nil {
 		return Matrix[T]{}, err
 	}
-	copyOf(x.Slice(0, m, 0, b.Cols), y)
+	copyElements(x.Slice(0, m, 0, b.Cols), y)
 	if err := f.qr.applyQ(stage(ctx, share, 1), false, x); err != nil {
 		return Matrix[T]{}, err
 	}
