@@ -22,13 +22,11 @@ import (
 // benchstat compares two runs.
 func (r *runner) begin() error {
 	info := r.s.Info()
-	for key, value := range map[string]string{
+	maps.Copy(r.report.Config, map[string]string{
 		"goos": runtime.GOOS, "goarch": runtime.GOARCH, "pkg": "github.com/tandem-gpu/tandem/bench",
 		"cpu": backend.HostInfo().Name, "gomaxprocs": strconv.Itoa(runtime.GOMAXPROCS(0)),
 		"instructions": host.InstructionSet(), "backend": info.Driver, "device": info.Name,
-	} {
-		r.report.Config[key] = value
-	}
+	})
 	head := []string{
 		strings.Join(r.o.Command, " "),
 		fmt.Sprintf("%s, tandem %s, %s", time.Now().UTC().Format(time.DateTime), measure.Version(), runtime.Version()),
