@@ -30,23 +30,12 @@ func finishRow[T Float](alpha T, acc []T, beta T, y []T) {
 	addScaled(alpha, acc, y)
 }
 
-// TriangleSteps is [MultiplyTriangle], or with solve [SolveTriangle], for n of at least one, and
-// one column of elements that are inc apart, from the one that x points to on.
-func TriangleSteps[T Float](solve bool, n int, alpha T, e *T, eRow, eCol int, upper, unit bool, x *T, inc int) {
-	if !solve {
-		var acc [MaxTriangle]T
-		multiplyTriangle(upper, unit, n, e, eRow, eCol, x, inc, &acc[0])
-		for i, v := range acc[:n] {
-			*elementAt(x, i*inc) = alpha * v
-		}
-		return
-	}
-	if alpha != 1 {
-		ScalSteps(n, alpha, x, inc)
-	}
+// solveTriangle makes x the solution of E*X = x for a triangle E of n by n, of at least one row.
+func solveTriangle[T Float](n int, e *T, eRow, eCol int, upper, unit bool, x *T) {
+	inc := 1
 	if upper { // in reverse order it is a lower triangle
 		last := n - 1
-		e, eRow, eCol, x, inc = elementAt(e, last*(eRow+eCol)), -eRow, -eCol, elementAt(x, last*inc), -inc
+		e, eRow, eCol, x, inc = elementAt(e, last*(eRow+eCol)), -eRow, -eCol, elementAt(x, last), -1
 	}
 	if hasVectors {
 		substituteNative(n, unsafe.Pointer(e), eRow, eCol, unsafe.Pointer(x), inc, unit, isFloat64[T]())

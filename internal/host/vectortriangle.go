@@ -131,7 +131,7 @@ func (t *vectorTriangle[T]) solveBlock(i, end, block int) {
 		return
 	}
 	row, col := Steps(t.trans, t.lda)
-	TriangleSteps(true, end-i, 1, &t.a[i*(t.lda+1)], row, col, !t.forward(), t.unit, &t.y[i], 1)
+	solveTriangle(end-i, &t.a[i*(t.lda+1)], row, col, !t.forward(), t.unit, &t.y[i])
 	for k := i; k < end; k++ {
 		at := k
 		if !t.forward() {

@@ -10,7 +10,7 @@ import (
 
 // Levels 1 and 2 run on the host, whatever the device: they read each element once, which takes
 // less time than to copy it. Vectors whose elements are apart, or in reverse order, are worked on
-// in contiguous copies, but for small triangles, and where one at a time is as fast.
+// in contiguous copies, but where one at a time is as fast.
 
 // fitsVector tells whether a slice of so many elements holds n that are inc apart. As fits it
 // panics where gonum would miscount.
@@ -142,11 +142,6 @@ func triangularVector[T float](
 		return false
 	}
 	lower, trans, unit := ul == blas.Lower, t != blas.NoTrans, d == blas.Unit
-	if n <= host.MaxTriangle {
-		row, col := host.Steps(trans, lda)
-		host.TriangleSteps(solve, n, 1, &a[0], row, col, lower == trans, unit, &x[start(n, incX)], incX)
-		return true
-	}
 	xs, memory := gather(n, x, incX)
 	if solve {
 		host.Trsv(lower, trans, unit, n, a, lda, xs)
