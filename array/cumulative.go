@@ -1,9 +1,6 @@
 package array
 
-import (
-	"github.com/tandem-gpu/tandem/backend"
-	"github.com/tandem-gpu/tandem/gpu"
-)
+import "github.com/tandem-gpu/tandem/gpu"
 
 // CumProd makes each element of c the product of the elements of a in its row from the first up to
 // there: each is the one before times a's, rounded, so that a row is one chain. int32 wraps around.
@@ -21,7 +18,7 @@ func cumProdEach[T Element](c, a *Array[T]) error {
 	if err := sameOrApart("CumProd", c, a); err != nil {
 		return err
 	}
-	return launchCumProd[T](s, backend.GridFor(rows), c, a)
+	return launchCumProd[T](s, chains(s, rows), c, a)
 }
 
 //tandem:kernel float32 float64 int32

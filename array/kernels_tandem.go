@@ -1332,15 +1332,15 @@ var cumProdKernels = support.Kernels{
 }
 
 var cumProdFloat32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("cumProd_float32", nativecode.Code_cumprod.Of("cumProd_float32", "c62aedeaba4ac947175004bc8b577291"), support.Params{}.Matrix("z", "float", 4).ConstMatrix("x", "float", 4), cumProdFloat32Go, cumProdFloat32Plain, "cumulative.go")
+	return kernelsPacked.Source("cumProd_float32", nativecode.Code_cumprod.Of("cumProd_float32", "cb230b348686911378320c11d584257d"), support.Params{}.Matrix("z", "float", 4).ConstMatrix("x", "float", 4), cumProdFloat32Go, cumProdFloat32Plain, "cumulative.go")
 }}
 
 var cumProdFloat64Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("cumProd_float64", nativecode.Code_cumprod.Of("cumProd_float64", "f4d0a1b21d46deae89090624fe09cb89"), support.Params{}.Matrix("z", "double", 8).ConstMatrix("x", "double", 8), cumProdFloat64Go, cumProdFloat64Plain, "cumulative.go")
+	return kernelsPacked.Source("cumProd_float64", nativecode.Code_cumprod.Of("cumProd_float64", "698efbf6a308939689cb95db5331d756"), support.Params{}.Matrix("z", "double", 8).ConstMatrix("x", "double", 8), cumProdFloat64Go, cumProdFloat64Plain, "cumulative.go")
 }}
 
 var cumProdInt32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("cumProd_int32", nativecode.Code_cumprod.Of("cumProd_int32", "fd4d8d0d1d418b0d213debb977c52630"), support.Params{}.Matrix("z", "int", 4).ConstMatrix("x", "int", 4), cumProdInt32Go, cumProdInt32Plain, "cumulative.go")
+	return kernelsPacked.Source("cumProd_int32", nativecode.Code_cumprod.Of("cumProd_int32", "632c0f3f8e4849f0dfb2b51168efa6c3"), support.Params{}.Matrix("z", "int", 4).ConstMatrix("x", "int", 4), cumProdInt32Go, cumProdInt32Plain, "cumulative.go")
 }}
 
 // launchExp makes z [exp] of the inputs, element by element, as launch.Map has it.
@@ -2375,11 +2375,11 @@ var mulApartKernels = support.Kernels{
 }
 
 var mulApartFloat32Parts32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("mulApart_float32_parts32", nativecode.Code_mulapart.Of("mulApart_float32_parts32", "fa4961842853a7f33d7d6498a740027c"), support.Params{}.Matrix("x", "float", 4).Matrix("e", "long", 8).ConstMatrix("y", "float", 4).ConstMatrix("f", "long", 8), mulApartFloat32Parts32Go, mulApartFloat32Parts32Plain, "reduce.go")
+	return kernelsPacked.Source("mulApart_float32_parts32", nativecode.Code_mulapart.Of("mulApart_float32_parts32", "3e688dc5d78ebb82b1eee383aaa863a5"), support.Params{}.Matrix("x", "float", 4).Matrix("e", "long", 8).ConstMatrix("y", "float", 4).ConstMatrix("f", "long", 8), mulApartFloat32Parts32Go, mulApartFloat32Parts32Plain, "reduce.go")
 }}
 
 var mulApartFloat64Parts64Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("mulApart_float64_parts64", nativecode.Code_mulapart.Of("mulApart_float64_parts64", "7d9c8379c51e2f58febd5b6aa0349f7b"), support.Params{}.Matrix("x", "double", 8).Matrix("e", "long", 8).ConstMatrix("y", "double", 8).ConstMatrix("f", "long", 8), mulApartFloat64Parts64Go, mulApartFloat64Parts64Plain, "reduce.go")
+	return kernelsPacked.Source("mulApart_float64_parts64", nativecode.Code_mulapart.Of("mulApart_float64_parts64", "861594ed4e5a0857e0b7ea266a5ec2e7"), support.Params{}.Matrix("x", "double", 8).Matrix("e", "long", 8).ConstMatrix("y", "double", 8).ConstMatrix("f", "long", 8), mulApartFloat64Parts64Go, mulApartFloat64Parts64Plain, "reduce.go")
 }}
 
 // launchTogether runs [together] over grid. Slices and matrices are in host memory or on the device of s;
@@ -2398,11 +2398,11 @@ var togetherKernels = support.Kernels{
 }
 
 var togetherFloat32Parts32Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("together_float32_parts32", nativecode.Code_together.Of("together_float32_parts32", "35fc0b2d67175ab59095a7c8d312c819"), support.Params{}.Matrix("z", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("e", "long", 8), togetherFloat32Parts32Go, togetherFloat32Parts32Plain, "reduce.go")
+	return kernelsPacked.Source("together_float32_parts32", nativecode.Code_together.Of("together_float32_parts32", "f587c1e91f9b1a488e3db4c062118cfe"), support.Params{}.Matrix("z", "float", 4).ConstMatrix("x", "float", 4).ConstMatrix("e", "long", 8), togetherFloat32Parts32Go, togetherFloat32Parts32Plain, "reduce.go")
 }}
 
 var togetherFloat64Parts64Kernel = support.Lazy{New: func() *backend.Source {
-	return kernelsPacked.Source("together_float64_parts64", nativecode.Code_together.Of("together_float64_parts64", "7916d9424e7fbb4c502fa60bad426fa8"), support.Params{}.Matrix("z", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("e", "long", 8), togetherFloat64Parts64Go, togetherFloat64Parts64Plain, "reduce.go")
+	return kernelsPacked.Source("together_float64_parts64", nativecode.Code_together.Of("together_float64_parts64", "d138886eb45154a663ab9061bdc7be54"), support.Params{}.Matrix("z", "double", 8).ConstMatrix("x", "double", 8).ConstMatrix("e", "long", 8), togetherFloat64Parts64Go, togetherFloat64Parts64Plain, "reduce.go")
 }}
 
 // launchBetween makes z [between] of the inputs, element by element, as launch.Map has it.
@@ -2747,14 +2747,14 @@ func cumProdFloat32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
-						/*line cumulative.go:29*/ i_ := i0
+						/*line cumulative.go:26*/ i_ := i0
 						product_ := float32(1)
 						h1 := x_.Data_
 						h2 := x_.Stride_
 						h3 := z_.Data_
 						h4 := z_.Stride_
 						for t_, j_ := z_.Cols_, int64(0); j_ < t_; j_ = j_ + int64(1) {
-							/*line cumulative.go:32*/ product_ = float32(product_ * h1[(i_*h2)+j_])
+							/*line cumulative.go:29*/ product_ = float32(product_ * h1[(i_*h2)+j_])
 							h3[(i_*h4)+j_] = product_
 						}
 					}
@@ -2787,14 +2787,14 @@ func cumProdFloat64Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
-						/*line cumulative.go:29*/ i_ := i0
+						/*line cumulative.go:26*/ i_ := i0
 						product_ := float64(1)
 						h1 := x_.Data_
 						h2 := x_.Stride_
 						h3 := z_.Data_
 						h4 := z_.Stride_
 						for t_, j_ := z_.Cols_, int64(0); j_ < t_; j_ = j_ + int64(1) {
-							/*line cumulative.go:32*/ product_ = float64(product_ * h1[(i_*h2)+j_])
+							/*line cumulative.go:29*/ product_ = float64(product_ * h1[(i_*h2)+j_])
 							h3[(i_*h4)+j_] = product_
 						}
 					}
@@ -2827,14 +2827,14 @@ func cumProdInt32Go(grid backend.Grid, lo, hi int, args []backend.Arg) error {
 			for i2 := b2; i2 < e2; i2++ {
 				for i1 := b1; i1 < e1; i1++ {
 					for i0 := a0; i0 < e0; i0++ {
-						/*line cumulative.go:29*/ i_ := i0
+						/*line cumulative.go:26*/ i_ := i0
 						product_ := int32(1)
 						h1 := x_.Data_
 						h2 := x_.Stride_
 						h3 := z_.Data_
 						h4 := z_.Stride_
 						for t_, j_ := z_.Cols_, int64(0); j_ < t_; j_ = j_ + int64(1) {
-							/*line cumulative.go:32*/ product_ = product_ * h1[(i_*h2)+j_]
+							/*line cumulative.go:29*/ product_ = product_ * h1[(i_*h2)+j_]
 							h3[(i_*h4)+j_] = product_
 						}
 					}
@@ -2984,7 +2984,7 @@ func mulApartFloat32Parts32Go(grid backend.Grid, lo, hi int, args []backend.Arg)
 				for i2 := b2; i2 < e2; i2++ {
 					for i1 := a1; i1 < e1; i1++ {
 						for i0 := a0; i0 < e0; i0++ {
-							/*line reduce.go:287*/ i_ := i1
+							/*line reduce.go:288*/ i_ := i1
 							j_ := i0
 							p_, m_ := gpu_apart(of_, x_.Data_[(i_*x_.Stride_)+j_])
 							q_, n_ := gpu_apart(of_, y_.Data_[(i_*y_.Stride_)+j_])
@@ -3027,7 +3027,7 @@ func mulApartFloat64Parts64Go(grid backend.Grid, lo, hi int, args []backend.Arg)
 				for i2 := b2; i2 < e2; i2++ {
 					for i1 := a1; i1 < e1; i1++ {
 						for i0 := a0; i0 < e0; i0++ {
-							/*line reduce.go:287*/ i_ := i1
+							/*line reduce.go:288*/ i_ := i1
 							j_ := i0
 							p_, m_ := gpu_apart_(of_, x_.Data_[(i_*x_.Stride_)+j_])
 							q_, n_ := gpu_apart_(of_, y_.Data_[(i_*y_.Stride_)+j_])
@@ -3069,7 +3069,7 @@ func togetherFloat32Parts32Go(grid backend.Grid, lo, hi int, args []backend.Arg)
 				for i2 := b2; i2 < e2; i2++ {
 					for i1 := a1; i1 < e1; i1++ {
 						for i0 := a0; i0 < e0; i0++ {
-							/*line reduce.go:301*/ i_ := i1
+							/*line reduce.go:302*/ i_ := i1
 							j_ := i0
 							p_, n_ := gpu_apart(of_, x_.Data_[(i_*x_.Stride_)+j_])
 							z_.Data_[(i_*z_.Stride_)+j_] = gpu_together(of_, p_, n_+e_.Data_[(i_*e_.Stride_)+j_])
@@ -3109,7 +3109,7 @@ func togetherFloat64Parts64Go(grid backend.Grid, lo, hi int, args []backend.Arg)
 				for i2 := b2; i2 < e2; i2++ {
 					for i1 := a1; i1 < e1; i1++ {
 						for i0 := a0; i0 < e0; i0++ {
-							/*line reduce.go:301*/ i_ := i1
+							/*line reduce.go:302*/ i_ := i1
 							j_ := i0
 							p_, n_ := gpu_apart_(of_, x_.Data_[(i_*x_.Stride_)+j_])
 							z_.Data_[(i_*z_.Stride_)+j_] = gpu_together_(of_, p_, n_+e_.Data_[(i_*e_.Stride_)+j_])
@@ -3124,34 +3124,34 @@ func togetherFloat64Parts64Go(grid backend.Grid, lo, hi int, args []backend.Arg)
 }
 
 func gpu_apart(t_ gpu_parts32, x_ float32) (float32, int64) {
-	/*line reduce.go:322*/ var mantissa_ float32
-	/*line reduce.go:322*/ var n_ int64
+	/*line reduce.go:323*/ var mantissa_ float32
+	/*line reduce.go:323*/ var n_ int64
 	_ = n_
-	/*line reduce.go:323*/ t2_, e_ := gpu_Frexp(x_)
-	/*line reduce.go:323*/ mantissa_ = t2_
+	/*line reduce.go:324*/ t2_, e_ := gpu_Frexp(x_)
+	/*line reduce.go:324*/ mantissa_ = t2_
 	return mantissa_, e_
 //line kernels_tandem.go:3134
 }
 
 func gpu_apart_(t_ gpu_parts64, x_ float64) (float64, int64) {
-	/*line reduce.go:327*/ var mantissa_ float64
-	/*line reduce.go:327*/ var n_ int64
+	/*line reduce.go:328*/ var mantissa_ float64
+	/*line reduce.go:328*/ var n_ int64
 	_ = n_
-	/*line reduce.go:328*/ t2_, e_ := gpu_Frexp_(x_)
-	/*line reduce.go:328*/ mantissa_ = t2_
+	/*line reduce.go:329*/ t2_, e_ := gpu_Frexp_(x_)
+	/*line reduce.go:329*/ mantissa_ = t2_
 	return mantissa_, e_
 //line kernels_tandem.go:3144
 }
 
 func gpu_together(t_ gpu_parts32, mantissa_ float32, n_ int64) float32 {
-	/*line reduce.go:333*/ n_ = max(int64(-200), min(n_, int64(200)))
+	/*line reduce.go:334*/ n_ = max(int64(-200), min(n_, int64(200)))
 	h_ := n_ / int64(2)
 	return float32(float32(mantissa_*math.Float32frombits(uint32((int64(127)+h_))<<(23))) * math.Float32frombits(uint32(((int64(127)+n_)-h_))<<(23)))
 //line kernels_tandem.go:3151
 }
 
 func gpu_together_(t_ gpu_parts64, mantissa_ float64, n_ int64) float64 {
-	/*line reduce.go:339*/ return gpu_Ldexp(mantissa_, max(int64(-4000), min(n_, int64(4000))))
+	/*line reduce.go:340*/ return gpu_Ldexp(mantissa_, max(int64(-4000), min(n_, int64(4000))))
 //line kernels_tandem.go:3156
 }
 

@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/tandem-gpu/tandem/array/internal/sums"
+	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/gpu"
 	"github.com/tandem-gpu/tandem/internal/inside"
@@ -337,6 +338,15 @@ func (parts32) together(mantissa float32, n int64) float32 {
 
 func (parts64) together(mantissa float64, n int64) float64 {
 	return rmath.Ldexp(mantissa, int(max(-4000, min(n, 4000))))
+}
+
+// chains is a grid of a work-item for each of n rows, where each step waits for the one before:
+// the cpu device is faster row by row than with one in each lane.
+func chains(s *linalg.Session, n int) backend.Grid {
+	if s.Info().Host {
+		return backend.Grid1(n, 1)
+	}
+	return backend.GridFor(n)
 }
 
 // CumSum makes each element of c the exact sum of the elements of a in its row from the first up to

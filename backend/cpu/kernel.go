@@ -29,7 +29,7 @@ func (k *kernel) Signature() *backend.Signature { return &k.sig }
 // into a few ranges for each core, so that cores that finish early take more.
 func (k *kernel) launch(g backend.Grid, c *call) error {
 	n := g.Count()
-	if k.native != nil {
+	if k.native != nil && g.Items() > 1 { // one work-item is no strip
 		k.native.prepare(c)
 	}
 	if n == 1 {

@@ -123,7 +123,10 @@ func scatter[T linalg.Element, F interface {
 	n, cols := x.Dims()
 	room, lanes := maxScratch/8/(f.words()+1), lanesFor(info)
 	grid, short := gridOf(info, min(n, workItems(info), room)), cols < lanes
-	if !short {
+	switch {
+	case short && info.Host: // most work-items have nothing to do, so strips would be idle
+		grid = backend.Grid1(grid.Count()*grid.Items(), 1)
+	case !short:
 		wide := min((cols+lanes-1)/lanes, 16)
 		grid = backend.Grid2(wide, min(n, max(1, room/lanes/wide), maxGroups), lanes, 1)
 	}
