@@ -178,19 +178,21 @@ func (d *device) finish() error {
 	return first
 }
 
-// failed is err, an error of the driver or nil. That of a device that is lost is remembered.
+// failed is err, an error of the driver or nil, with the driver's name. That of a lost device is
+// remembered. It writes to a copy: callers that waited for one compilation share its error.
 func (d *device) failed(err error) error {
 	e, ok := err.(*Error)
 	if !ok {
 		return err
 	}
-	e.Driver = cmp.Or(e.Driver, d.info.Driver)
+	named := *e
+	named.Driver = cmp.Or(e.Driver, d.info.Driver)
 	if e.Err == ErrDeviceLost {
-		why := *e
+		why := named
 		why.Driver, why.Err = "", nil
 		d.lose(why.Error())
 	}
-	return err
+	return &named
 }
 
 // lose notes that the device is lost. why names the call that failed, and how; the first counts.

@@ -124,8 +124,11 @@ func Corr[T array.Float](a *Array[T]) *Array[T] {
 }
 
 // Quantile is [array.Quantile]: with axis 1 the columns of the quantiles of the rows, with axis 0
-// the rows of those of the columns.
+// the rows of those of the columns. No p at all is an error.
 func Quantile[T array.Float](a *Array[T], axis int, p ...float64) *Array[T] {
+	if len(p) == 0 {
+		return failed[T](argument("Quantile: no p behind axis %d", axis))
+	}
 	switch axis {
 	case 0:
 		return transposed(Quantile(transposed(a), 1, p...))

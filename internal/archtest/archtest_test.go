@@ -146,7 +146,10 @@ var rules = []rule{
 	}},
 	{pkg: "kernels/nativecode", may: []string{"gpu/support"}}, // machine code
 	{
-		pkg: "internal/tuning", may: []string{"backend", "element", "kernels", "internal/clock", "internal/host"},
+		pkg: "internal/tuning",
+		may: []string{
+			"backend", "backend/driverkit/diskcache", "element", "kernels", "internal/clock", "internal/host",
+		},
 		mods: []string{"golang.org/x/sys/windows"}, // to lock a file
 	},
 	{pkg: "kernels/tuning", may: []string{"backend", "element", "kernels", "internal/tuning"}},

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/backend/driverkit/diskcache"
 	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/kernels"
 )
@@ -159,7 +160,7 @@ func read(name string) (*Data, error) {
 }
 
 // readLimited reads a regular file that is not too large: a device or a pipe must not hold up a
-// program that only looks for tuning data.
+// program that only looks for tuning data. In the cache only this user can have written it.
 func readLimited(name string) ([]byte, error) {
 	info, err := os.Stat(name)
 	switch {
@@ -169,6 +170,12 @@ func readLimited(name string) ([]byte, error) {
 		return nil, fmt.Errorf("%s is not a file", name)
 	case info.Size() > maxFile:
 		return nil, fmt.Errorf("%s has %d bytes: too many for tuning data", name, info.Size())
+	}
+	if os.Getenv(Env) == "" { // else the user has chosen the file
+		folder, err := os.Stat(filepath.Dir(name))
+		if err != nil || !diskcache.OwnedAlone(folder) || !diskcache.OwnedAlone(info) {
+			return nil, fmt.Errorf("%s, or its folder, belongs to another user, or others may write to it", name)
+		}
 	}
 	var data []byte
 	err = patiently(func() (err error) {
@@ -183,6 +190,9 @@ func Keep(d *Record) error {
 	file := fileName()
 	if file == "" {
 		return fmt.Errorf("there is no place to keep tuning data: name a file in %s", Env)
+	}
+	if target, err := filepath.EvalSymlinks(file); err == nil { // what a link names is replaced, not the link
+		file = target
 	}
 	unlock, err := lockFile(file)
 	if err != nil {

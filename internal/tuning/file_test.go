@@ -1,6 +1,7 @@
 package tuning
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -237,6 +238,44 @@ func TestFileName(t *testing.T) {
 	}
 	if got, want := fileName(), filepath.Join(user, "tandem", "tune.json"); got != want {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// A file in the cache that others may have written is not read; one that the user names is.
+func TestOfOthers(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("modes do not tell who may write")
+	}
+	t.Cleanup(Reload)
+	dir := t.TempDir()
+	file := filepath.Join(dir, "tune.json")
+	if err := write(file, &Data{Format: format, Devices: []Record{gpuOwn}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		file, folder os.FileMode
+		tune         string
+		devices      int
+	}{
+		{0o600, 0o700, "", 1},
+		{0o644, 0o755, "", 1},
+		{0o666, 0o700, "", 0},
+		{0o600, 0o777, "", 0},
+		{0o666, 0o777, file, 1},
+	} {
+		if err := errors.Join(os.Chmod(file, c.file), os.Chmod(dir, c.folder)); err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv(backend.EnvCache, dir)
+		t.Setenv(Env, c.tune)
+		Reload()
+		d, _, err := User()
+		if c.devices == 0 && (err == nil || !strings.Contains(err.Error(), "others may write")) {
+			t.Errorf("modes %o and %o: %v", c.file, c.folder, err)
+		}
+		if d == nil && c.devices > 0 || d != nil && len(d.Devices) != c.devices {
+			t.Errorf("modes %o and %o: %+v, %v", c.file, c.folder, d, err)
+		}
 	}
 }
 

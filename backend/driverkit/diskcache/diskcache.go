@@ -212,7 +212,7 @@ func linked(dir string) string { return dir + string(filepath.Separator) + "." }
 
 func private(dir string) bool {
 	info, err := files.Load().Lstat(dir)
-	return err == nil && info.IsDir() && ownedAlone(info)
+	return err == nil && info.IsDir() && OwnedAlone(info)
 }
 
 func notPrivate(dir string) error {
@@ -231,7 +231,7 @@ func readOwn(name string) ([]byte, bool) {
 	}
 	defer f.Close()
 	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() || !ownedAlone(info) || info.Size() > int64(headerSize+maxEntry) {
+	if err != nil || !info.Mode().IsRegular() || !OwnedAlone(info) || info.Size() > int64(headerSize+maxEntry) {
 		return nil, false
 	}
 	b, err := io.ReadAll(io.LimitReader(f, int64(headerSize+maxEntry)))

@@ -4,6 +4,6 @@ package diskcache
 
 import "io/fs"
 
-// ownedAlone is always true: the user's cache folder is private to the user on Windows, and there
+// OwnedAlone is always true: the user's cache folder is private to the user on Windows, and there
 // are no Unix modes to look at.
-func ownedAlone(fs.FileInfo) bool { return true }
+func OwnedAlone(fs.FileInfo) bool { return true }
