@@ -3,6 +3,8 @@ package cpu
 import (
 	"math"
 	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -19,17 +21,36 @@ func detect() hardware {
 	if syscall.Getrlimit(syscall.RLIMIT_AS, &limit) == nil {
 		m.memory = lower(m.memory, bytes(uint64(limit.Cur)))
 	}
-	// A container's limit, where the kernel kills who exceeds it: control groups version 2, then 1.
-	for _, file := range []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"} {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			continue
+	groups, _ := os.ReadFile("/proc/self/cgroup")
+	m.memory = lower(m.memory, groupLimit("/sys/fs/cgroup", string(groups)))
+	return m
+}
+
+// groupLimit is the lowest memory limit of the process's control groups, of version 2 and 1, and of
+// those above them: the kernel kills who exceeds it. 0 is none. root is where they are mounted, and
+// groups what /proc/self/cgroup says. A container may see its own group as root, and no other.
+func groupLimit(root, groups string) (limit int64) {
+	for line := range strings.Lines(groups) { // its number, controllers, path
+		_, line, _ = strings.Cut(strings.TrimSpace(line), ":")
+		controllers, path, _ := strings.Cut(line, ":")
+		dir, file := root, "memory.max"
+		if controllers != "" {
+			dir, file = filepath.Join(root, "memory"), "memory.limit_in_bytes"
+			if !slices.Contains(strings.Split(controllers, ","), "memory") {
+				continue
+			}
 		}
-		if n, err := strconv.ParseUint(strings.TrimSpace(string(text)), 10, 64); err == nil {
-			m.memory = lower(m.memory, bytes(n))
+		for group := filepath.Join("/", path); ; group = filepath.Dir(group) {
+			text, _ := os.ReadFile(filepath.Join(dir, group, file))
+			if n, err := strconv.ParseUint(strings.TrimSpace(string(text)), 10, 64); err == nil {
+				limit = lower(limit, bytes(n))
+			}
+			if group == "/" {
+				break
+			}
 		}
 	}
-	return m
+	return limit
 }
 
 // bytes is n as an int64; a limit beyond is none.

@@ -138,6 +138,9 @@ func (h *hostProgram) run(ctx context.Context, l *Launch) (time.Duration, error)
 		return 0, err
 	}
 	cmd := exec.CommandContext(ctx, h.at("kernel.exe"), h.at("in"), h.at("out"))
+	if _, err := cmd.StdinPipe(); err != nil { // stays open while this program runs
+		return 0, err
+	}
 	if err := finish(ctx, cmd, h.name+" on the cpu device"); err != nil {
 		return 0, err
 	}
