@@ -75,7 +75,8 @@ func checkType[T any](h *npy.Header) error {
 func numPyType[T any]() (element.Type, error) {
 	t, ok := element.Of[T]()
 	if !ok || t.NumPy() == "" {
-		return 0, backend.Failure("", "linalg", backend.ErrUnsupported, "NumPy has no elements like %T", *new(T))
+		return 0, backend.Failure("", "linalg", backend.ErrUnsupported,
+			"NumPy's files have no elements of type %T: give a type with a size, as int32 or int64", *new(T))
 	}
 	return t, nil
 }

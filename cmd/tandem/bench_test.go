@@ -139,7 +139,7 @@ func TestBenchErrors(t *testing.T) {
 	}{
 		{exitUsage, `type "f2": there are f4, f8 and i4`, []string{"--type", "f2"}},
 		{exitUsage, "not 0", []string{"--sizes", "0"}},
-		{exitUsage, "invalid argument", []string{"--sizes", "many"}},
+		{exitUsage, `"many" for "--sizes" flag: invalid syntax`, []string{"--sizes", "many"}},
 		{exitUsage, "negative", []string{"--rounds", "-3"}},
 		{exitUsage, "--minutes", []string{"--minutes", "-1"}},
 		{exitUsage, "--minutes", []string{"--minutes", "0"}},

@@ -175,6 +175,11 @@ func newReduction(a *app, op *array.Reduction) *cobra.Command {
 	if op.Floats {
 		types = "A is of floats."
 	}
+	rule := "The sum is exact, and rounded once, so\n" +
+		"that it does not depend on the order. " + types
+	if strings.HasSuffix(op.Name, "min") || strings.HasSuffix(op.Name, "max") {
+		rule = "NaN is the smallest and the largest element."
+	}
 	var axis string
 	cmd := a.matrixCommand(&cobra.Command{
 		Use:   op.Name + " A.npy [-o B.npy] [--axis 0|1]",
@@ -183,8 +188,7 @@ func newReduction(a *app, op *array.Reduction) *cobra.Command {
 			"Of M x N elements the result is 1 x 1; with --axis 0, over the rows, 1 x N; with --axis 1,\n" +
 			"over the columns, M x 1. " + result + "\n" +
 			"Without -o it is printed: a number, or, of more than 1000 elements, the first and last.\n" +
-			"A file of one dimension is a row. Sums are exact, and rounded once, so that they do\n" +
-			"not depend on the order. " + types + " NaN is the smallest and the largest element.",
+			"A file of one dimension is a row. " + rule,
 		Example: "  tandem " + op.Name + " a.npy\n" +
 			"  tandem " + op.Name + " a.npy -o b.npy --axis 0",
 	}, spec{inputs: 1, prints: true, op: func([]string) (operation.Operation, error) {

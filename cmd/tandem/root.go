@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -71,7 +73,13 @@ Exit codes: 0 done, 1 failed, 2 wrong flags or arguments.`,
 	flags.BoolVar(&a.json, "json", false, "print the report as JSON")
 	root.SetVersionTemplate("{{.Version}}")
 	root.RegisterFlagCompletionFunc("backend", completeBackend)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage.Wrap(err) })
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+		if num := (*strconv.NumError)(nil); errors.As(err, &num) {
+			text, _ := strings.CutSuffix(err.Error(), num.Error())
+			err = errors.New(text + num.Err.Error())
+		}
+		return usage.Wrap(err)
+	})
 	addCommands(a, root)
 	fixHelp(root)
 	return root

@@ -120,7 +120,11 @@ func Open(driver string) *Cache {
 func Explain() (dir string, err error) {
 	base := Open("")
 	if !base.Keeps() {
-		return "", errors.New(backend.EnvCache + " is off, or there is no folder for caches")
+		if os.Getenv(backend.EnvCache) == "off" {
+			return "", errors.New(backend.EnvCache + " is off")
+		}
+		_, err := os.UserCacheDir()
+		return "", err
 	}
 	fsys := files.Load()
 	if err := fsys.MkdirAll(base.dir, 0o700); err != nil {
@@ -130,8 +134,12 @@ func Explain() (dir string, err error) {
 	if err != nil {
 		return base.dir, err
 	}
-	f.Close()
+	_, err = f.Write(make([]byte, 4096)) // a full disk takes a file without data
+	err = cmp.Or(err, f.Close())
 	fsys.Remove(f.Name())
+	if err != nil {
+		return base.dir, err
+	}
 	if !private(linked(base.dir)) {
 		return base.dir, notPrivate(base.dir)
 	}
