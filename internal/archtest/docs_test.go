@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -110,9 +111,12 @@ func TestCode(t *testing.T) {
 func TestNumPy(t *testing.T) {
 	top := root(t)
 	names, methods := map[string]bool{}, map[string]bool{}
-	packages := []string{"array", "exact", "linalg", "rmath"}
-	for _, p := range packages {
-		files, err := filepath.Glob(filepath.Join(top, p, "*.go"))
+	folders := []string{"array", "exact", "linalg", "linalg/batched", "rmath"}
+	packages := make([]string, len(folders))
+	for i, folder := range folders {
+		p := path.Base(folder)
+		packages[i] = p
+		files, err := filepath.Glob(filepath.Join(top, folder, "*.go"))
 		if err != nil {
 			t.Fatal(err)
 		}
