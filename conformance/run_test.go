@@ -101,7 +101,7 @@ func launching(d *backend.Device, launch func() error) *backend.Device {
 // what was found before.
 func TestFailedLaunch(t *testing.T) {
 	for _, limit := range []time.Duration{0, time.Minute} {
-		refused := &backend.Error{Op: "launch", Err: backend.ErrLaunch}
+		refused := &backend.Error{Driver: "cpu", Op: "launch", Err: backend.ErrLaunch}
 		r := run(t, launching(open(t, "cpu"), func() error { return refused }),
 			conformance.Options{Quick: true, Limit: limit})
 		if r.NotRun != 0 || r.Passed() || len(r.Failures) == 0 {
@@ -113,7 +113,7 @@ func TestFailedLaunch(t *testing.T) {
 			}
 		}
 
-		lost := &backend.Error{Op: "launch", Err: backend.ErrDeviceLost, Detail: "an illegal address"}
+		lost := &backend.Error{Driver: "cpu", Op: "launch", Err: backend.ErrDeviceLost, Detail: "an illegal address"}
 		r, err := conformance.Run(t.Context(), launching(open(t, "cpu"), func() error { return lost }),
 			conformance.Options{Quick: true, Limit: limit})
 		if !errors.Is(err, backend.ErrDeviceLost) || r == nil {
