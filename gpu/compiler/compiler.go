@@ -125,7 +125,7 @@ func Check(dir string, o Options) error {
 	name := filepath.Join(dir, FileName)
 	old, err := os.ReadFile(name)
 	if err != nil {
-		return err
+		return fmt.Errorf("%w: run go generate", err)
 	}
 	if !bytes.Equal(bytes.ReplaceAll(old, []byte("\r\n"), []byte("\n")), out.text) {
 		return fmt.Errorf("%s is stale: run go generate", name)

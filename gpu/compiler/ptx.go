@@ -127,7 +127,7 @@ func Show(w io.Writer, dir, kernel string) error {
 	}
 	switch {
 	case len(names) == 0:
-		return fmt.Errorf("%s has no PTX of kernels", dir)
+		return fmt.Errorf("%s has no PTX of kernels: run go generate", dir)
 	case !found:
 		return fmt.Errorf("%s has no PTX of a kernel %s; it has that of %s", dir, kernel, strings.Join(names, ", "))
 	}
