@@ -277,9 +277,24 @@ func TestReduceInLittleMemory(t *testing.T) {
 	}))
 	try(t, err)
 	defer s.Close()
+	roomy, err := linalg.Open("cpu")
+	try(t, err)
+	defer roomy.Close()
 	sum, x := ReductionOf("sum"), some[float64](rand.New(rand.NewPCG(19, 20)), 2*2000)
-	testReduction[float64](t, s, sum, OverRows, linalg.NewMatrix(2, 2000, x))
-	testReduction[float64](t, s, sum, OverColumns, linalg.NewMatrix(2000, 2, x))
+	for over, m := range map[Over]linalg.Matrix[float64]{
+		OverRows: linalg.NewMatrix(2, 2000, x), OverColumns: linalg.NewMatrix(2000, 2, x),
+	} {
+		rows, cols := over.Dims(m.Rows, m.Cols)
+		got, want := linalg.NewMatrix[float64](rows, cols, nil), linalg.NewMatrix[float64](rows, cols, nil)
+		try(t, ReduceContext(t.Context(), roomy, sum, want, m))
+		try(t, ReduceContext(t.Context(), s, sum, got, m))
+		equalBits(t, "in little memory", got.Data, want.Data)
+		in, out := npyOf(t, roomy, upload(t, roomy, m.Rows, m.Cols, false, m.Data)), &memoryFile{}
+		try(t, ReduceNPY[float64](t.Context(), s, sum, over, out, bytes.NewReader(in), files.Options{}))
+		read, err := linalg.ReadNPY[float64](roomy, bytes.NewReader(out.data))
+		try(t, err)
+		equal(t, "a file in little memory", read, want.Data)
+	}
 	if n := most.Load(); n > 1<<20 {
 		t.Errorf("up to %d bytes of 1 MiB", n)
 	}
