@@ -21,16 +21,12 @@ import (
 type chooser struct {
 	user func() (*Data, error) // of the user's file, read once
 
-	last    atomic.Pointer[device] // as most programs use one device; comparing is faster than hashing
 	mu      sync.Mutex
 	devices map[backend.Info]*device
 }
 
-// A device is all that matters for it.
-type device struct {
-	info  backend.Info
-	types [element.Int8 + 1]choice // by type: those of arithmetic, and Int8 for products of bytes
-}
+// A device is its choices by type: those of arithmetic, and Int8 for products of bytes.
+type device [element.Int8 + 1]choice
 
 // A choice is what there is for one device and type.
 type choice struct {
@@ -93,13 +89,7 @@ func User() (d *Data, file string, err error) {
 
 // choiceOf is the choice for a device and type.
 func choiceOf(info *backend.Info, t element.Type) *choice {
-	c := current.Load()
-	d := c.last.Load()
-	if d == nil || d.info != *info {
-		d = c.device(info)
-		c.last.Store(d)
-	}
-	return &d.types[t]
+	return &current.Load().device(info)[t]
 }
 
 // maxDevices bounds what a process keeps; a machine has fewer.
@@ -126,7 +116,7 @@ func (c *chooser) newDevice(info *backend.Info) *device {
 			own = found
 		}
 	}
-	d := &device{info: *info}
+	d := new(device)
 	for _, t := range element.Types() {
 		c := choice{
 			matmul:    newOffer(own.MatMul, builtin.MatMul, info, t),
@@ -137,13 +127,13 @@ func (c *chooser) newDevice(info *backend.Info) *device {
 			c.wide[n], _ = closest(builtin.MatMul, info, t, "wide", n)
 		}
 		c.crossover, c.crossed = findCrossover(own.Crossover, builtin.Crossover, info, t)
-		d.types[t] = c
+		d[t] = c
 	}
-	bytes := d.types[element.Int32]
+	bytes := d[element.Int32]
 	if o := newOffer(nil, builtin.MatMul, info, element.Int8); o.shipped != nil {
 		bytes.matmul = o
 	}
-	d.types[element.Int8] = bytes
+	d[element.Int8] = bytes
 	return d
 }
 
