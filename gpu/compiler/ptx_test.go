@@ -125,7 +125,7 @@ func TestPTXFile(t *testing.T) {
 	if err := Check(dir, none); err == nil || !strings.Contains(err.Error(), "zip: not a valid zip file") {
 		t.Errorf("with a damaged file: %v", err)
 	}
-	runs("\"\" embedded PTX: zip: not a valid")
+	runs("\"\" embedded file: zip: not a valid")
 	ok(Write(dir, Options{NoLaunch: true, NoPTX: true, NoNative: true}))
 	if _, err := os.Stat(filepath.Join(dir, PTXName)); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("without PTX the file is there: %v", err)

@@ -1,7 +1,6 @@
 package support
 
 import (
-	"archive/zip"
 	"fmt"
 	"strings"
 	"sync"
@@ -67,20 +66,14 @@ func (k *nativeKernel) code(level string) (*backend.Native, error) {
 }
 
 func (k *nativeKernel) read(level string) (*backend.Native, error) {
-	r, err := zip.NewReader(strings.NewReader(string(k.Natives)), int64(len(k.Natives)))
-	if err != nil {
+	f, err := finder(string(k.Natives))(k.kernel + "." + level)
+	if f == nil || err != nil {
 		return nil, err
 	}
-	for _, m := range r.File {
-		if m.Name != k.kernel+"."+level {
-			continue
-		}
-		n, key, _, err := ParseNative(m.Comment)
-		if err != nil || key != k.key {
-			return nil, err
-		}
-		n.Code, err = unpack(m, nil)
-		return &n, err
+	n, key, _, err := ParseNative(f.Comment)
+	if err != nil || key != k.key {
+		return nil, err
 	}
-	return nil, nil
+	n.Code, err = unpack(f, nil)
+	return &n, err
 }

@@ -47,7 +47,7 @@ func finder(file string) func(name string) (*zip.File, error) {
 	return func(name string) (*zip.File, error) {
 		r, err := open()
 		if err != nil {
-			return nil, fmt.Errorf("embedded PTX: %w", err)
+			return nil, fmt.Errorf("embedded file: %w", err)
 		}
 		for _, f := range r.File {
 			if f.Name == name {
