@@ -81,7 +81,7 @@ func (f *frame) stmt(s ast.Stmt, label string) {
 	case *ast.SwitchStmt:
 		f.switchStmt(s, label)
 	case *ast.LabeledStmt:
-		f.labelledStmt(s)
+		f.stmt(s.Stmt, s.Label.Name)
 	case *ast.BranchStmt:
 		f.branch(s)
 	case *ast.ReturnStmt:
@@ -111,15 +111,6 @@ func (f *frame) labelled(s *ast.BlockStmt, label string) {
 }
 
 func (f *frame) unjump() { f.jumps = f.jumps[:len(f.jumps)-1] }
-
-func (f *frame) labelledStmt(s *ast.LabeledStmt) {
-	switch s.Stmt.(type) {
-	case *ast.ForStmt, *ast.RangeStmt, *ast.SwitchStmt, *ast.BlockStmt:
-		f.stmt(s.Stmt, s.Label.Name)
-	default:
-		f.stmt(s.Stmt, "")
-	}
-}
 
 func (f *frame) assign(s *ast.AssignStmt) {
 	if s.Tok != token.ASSIGN && s.Tok != token.DEFINE {
