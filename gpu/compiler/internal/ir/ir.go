@@ -312,5 +312,4 @@ type Kernel struct {
 	Entry    string       // in C
 	Group    [3]int       // the only group size; zero if any will do
 	Barriers bool
-	Params   []*Variable
 }

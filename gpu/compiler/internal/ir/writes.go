@@ -14,19 +14,19 @@ type writes struct {
 
 // findReadOnly marks the parameters of k whose elements nothing writes.
 func (p *Program) findReadOnly(k *Kernel) {
-	written := p.writesOf(k.Function, k.Params)
+	written := p.writesOf(k.Function)
 	for _, v := range k.Params {
 		v.ReadOnly = v.Type.HasReference() && !written[v]
 	}
 }
 
 // writesOf is the parameters that fn, with what it calls, may write through.
-func (p *Program) writesOf(fn *Function, params []*Variable) map[*Variable]bool {
+func (p *Program) writesOf(fn *Function) map[*Variable]bool {
 	if w := p.written[fn]; w != nil {
 		return w
 	}
 	w := &writes{p: p, roots: map[*Variable]map[*Variable]bool{}, written: map[*Variable]bool{}}
-	for _, v := range params {
+	for _, v := range fn.Params {
 		w.roots[v] = map[*Variable]bool{v: true}
 	}
 	for w.changed = true; w.changed; {
@@ -63,7 +63,7 @@ func (w *writes) stmt(s *Stmt) {
 		case e.Atomic():
 			w.write(e.Args[0])
 		case e.Op == OpCall:
-			written := w.p.writesOf(e.Fn, e.Fn.Params)
+			written := w.p.writesOf(e.Fn)
 			for i, p := range e.Fn.Params {
 				if written[p] {
 					w.write(e.Args[i])
