@@ -59,7 +59,7 @@ func emit(l *front.Lowerer, pkg *front.Package, kernels []*front.KernelDecl, o O
 			}
 			e.warnLimits(k, n)
 			e.plain(g, k, n)
-			g.Kernel(n, e.goKernelName(k, n))
+			g.Kernel(n, e.partName(k, n, "Go"))
 		}
 	}
 	if len(l.Problems) > 0 {
@@ -194,15 +194,6 @@ func (e *emitter) sourceName(k *front.KernelDecl, n *ir.Kernel) string {
 	return e.partName(k, n, "Kernel")
 }
 
-func (e *emitter) goKernelName(k *front.KernelDecl, n *ir.Kernel) string {
-	return e.partName(k, n, "Go")
-}
-
-// plainName is the function that runs an instance as it is written.
-func (e *emitter) plainName(k *front.KernelDecl, n *ir.Kernel) string {
-	return e.partName(k, n, "Plain")
-}
-
 // instanceArgs is the type arguments of an instance: "[float32]".
 func (e *emitter) instanceArgs(n *ir.Kernel) string {
 	var s []string
@@ -248,7 +239,8 @@ func (e *emitter) plain(g *gotext.Printer, k *front.KernelDecl, n *ir.Kernel) {
 			i++
 		}
 	}
-	g.Line("\nfunc %s(%s backend.Grid, %s, %s int, %s []backend.Arg) error {", e.plainName(k, n), grid, lo, hi, args)
+	g.Line("\nfunc %s(%s backend.Grid, %s, %s int, %s []backend.Arg) error {", e.partName(k, n, "Plain"), grid, lo, hi,
+		args)
 	g.Line("%sreturn gpu.RunGroups(%s, %s, %s, func(%s gpu.Item) {\n%s%s(%s)\n})\n}", before, grid, lo, hi, item,
 		k.Name(), e.instanceArgs(n), strings.Join(call, ", "))
 }
@@ -256,7 +248,7 @@ func (e *emitter) plain(g *gotext.Printer, k *front.KernelDecl, n *ir.Kernel) {
 // source prints the backend.Source of an instance.
 func (e *emitter) source(g *gotext.Printer, k *front.KernelDecl, i int) error {
 	n := k.Instances[i]
-	compiled, plain := e.goKernelName(k, n), e.plainName(k, n)
+	compiled, plain := e.partName(k, n, "Go"), e.partName(k, n, "Plain")
 	if k.Mapped != nil {
 		compiled, plain = e.mapSources(g, k, n)
 	}
