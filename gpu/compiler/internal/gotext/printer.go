@@ -118,11 +118,8 @@ func (p *Printer) Table(t *ir.Table) string {
 
 // variable is v where it is used: with barriers it may be one for each work-item.
 func (p *Printer) variable(v *ir.Variable) string {
-	if !v.Array {
-		return p.name(v)
-	}
 	switch {
-	case p.kept[v]:
+	case !v.Array || p.kept[v]:
 		return p.name(v)
 	case p.inLoop:
 		return p.name(v) + "all[w]"

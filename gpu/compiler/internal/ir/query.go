@@ -234,12 +234,9 @@ func LocalSize(n *Kernel) (size int64) {
 // what f calls.
 func OwnSize(f *Function) (size int64) {
 	for _, g := range f.Reached() {
-		Any(g.Body, func(s *Stmt) bool {
-			if s.Kind == StmtDecl && !s.Var.Local {
-				size = max(size, s.Var.Type.Size)
-			}
-			return false
-		})
+		for v := range DeclaredIn(g.Body) {
+			size = max(size, v.Type.Size)
+		}
 	}
 	return size
 }

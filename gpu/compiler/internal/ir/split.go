@@ -185,7 +185,7 @@ func (sp *splitter) number(list []*Stmt, tail []Escape) {
 			if i == 0 || list[i-1].Lifted {
 				sp.loop++
 			}
-			sp.use(list[i:i+1], sp.loop)
+			Variables(list[i:i+1], func(v *Variable) { sp.touch(v, sp.loop) })
 			sp.checkJumps(s, list[i:], tail)
 			continue
 		}
@@ -219,10 +219,6 @@ func (sp *splitter) checkJumps(s *Stmt, rest []*Stmt, tail []Escape) {
 				"put that code under the opposite condition")
 		}
 	})
-}
-
-func (sp *splitter) use(list []*Stmt, loop int) {
-	Variables(list, func(v *Variable) { sp.touch(v, loop) })
 }
 
 func (sp *splitter) useExpr(e *Expr, loop int) { e.Variables(func(v *Variable) { sp.touch(v, loop) }) }

@@ -236,9 +236,7 @@ func (p *lanePrinter) plane(list []*ir.Stmt, begin [3]string, end string) {
 func (p *lanePrinter) wholeStrips(list []*ir.Stmt, end string) {
 	x := p.loops[0]
 	p.Line("for (; %s + W <= %s0; %[1]s += W) {", x, end)
-	p.inner(func() {
-		p.strip(list, "")
-	})
+	p.inner(func() { p.strip(list, "") })
 	p.Line("}")
 }
 
@@ -418,15 +416,14 @@ func (p *lanePrinter) meet(s *ir.Stmt) {
 	}
 	name := p.name(s.Var)
 	p.Line("%s %s = {0};", p.Type(s.Var.Type), name)
-	set := &ir.Stmt{Kind: ir.StmtBarrier, Pos: s.Pos, Var: s.Var, X: s.X, Meeting: s.Meeting}
 	if s.Meeting.Name == "Any" || p.a.shape(s.X) != uniform && s.X.MayFail() { // for another than the first
-		p.items([]*ir.Stmt{set})
+		p.items([]*ir.Stmt{s})
 		return
 	}
 	p.Line("{ const i64 l0 = 0, l1 = 0, l2 = 0;")
 	p.Line("  const mask first = below(1);")
 	p.y = "l1"
-	p.inner(func() { p.strip([]*ir.Stmt{set}, "first") })
+	p.inner(func() { p.strip([]*ir.Stmt{s}, "first") })
 	p.Line("}")
 }
 
