@@ -51,33 +51,36 @@ func luFlops(rows, cols int) float64 {
 	return 2 * k * (m*n - (m+n)*k/2 + k*k/3)
 }
 
-func lu[T linalg.Float](in []files.Operand) (*Plan, error) {
-	a := files.Matrix[T](in[0])
+// factored is the plan of a factorization of the file, of which results are written.
+func factored[T linalg.Float, F any](in []files.Operand, flops float64,
+	factor func(linalg.Matrix[T], ...linalg.Option) (F, error), results func(F) []files.Result,
+) (*Plan, error) {
 	compute := func(ctx context.Context, s *linalg.Session) ([]files.Result, error) {
-		f, err := linalg.FactorLU(a, linalg.On(s), linalg.WithContext(ctx))
+		f, err := factor(files.Matrix[T](in[0]), linalg.On(s), linalg.WithContext(ctx))
 		if err != nil {
 			return nil, err
 		}
+		return results(f), nil
+	}
+	return &Plan{Flops: flops, Compute: compute}, nil
+}
+
+func lu[T linalg.Float](in []files.Operand) (*Plan, error) {
+	return factored(in, luFlops(in[0].Dims()), linalg.FactorLU[T], func(f *linalg.LU[T]) []files.Result {
 		pivots := make([]int32, len(f.Pivots()))
 		for i, p := range f.Pivots() {
 			pivots[i] = int32(p)
 		}
-		return []files.Result{whole(f.Packed()), vector(pivots)}, nil
-	}
-	return &Plan{Flops: luFlops(a.Rows, a.Cols), Compute: compute}, nil
+		return []files.Result{whole(f.Packed()), vector(pivots)}
+	})
 }
 
 func cholesky[T linalg.Float](in []files.Operand) (*Plan, error) {
-	a := files.Matrix[T](in[0])
-	compute := func(ctx context.Context, s *linalg.Session) ([]files.Result, error) {
-		f, err := linalg.FactorCholesky(a, linalg.On(s), linalg.WithContext(ctx))
-		if err != nil {
-			return nil, err
-		}
-		return []files.Result{whole(f.L())}, nil
-	}
-	n := float64(a.Rows)
-	return &Plan{Flops: n * n * n / 3, Compute: compute}, nil
+	rows, _ := in[0].Dims()
+	n := float64(rows)
+	return factored(in, n*n*n/3, linalg.FactorCholesky[T], func(f *linalg.Cholesky[T]) []files.Result {
+		return []files.Result{whole(f.L())}
+	})
 }
 
 func qr[T linalg.Float](in []files.Operand) (*Plan, error) {
@@ -98,29 +101,19 @@ func qr[T linalg.Float](in []files.Operand) (*Plan, error) {
 }
 
 func eigSym[T linalg.Float](in []files.Operand) (*Plan, error) {
-	a := files.Matrix[T](in[0])
-	compute := func(ctx context.Context, s *linalg.Session) ([]files.Result, error) {
-		f, err := linalg.FactorEigSym(a, linalg.On(s), linalg.WithContext(ctx))
-		if err != nil {
-			return nil, err
-		}
-		return []files.Result{vector(f.Values()), whole(f.Vectors())}, nil
-	}
-	n := float64(a.Rows)
-	return &Plan{Flops: n * n * n * 14 / 3, Compute: compute}, nil
+	rows, _ := in[0].Dims()
+	n := float64(rows)
+	return factored(in, n*n*n*14/3, linalg.FactorEigSym[T], func(f *linalg.EigSym[T]) []files.Result {
+		return []files.Result{vector(f.Values()), whole(f.Vectors())}
+	})
 }
 
 func svd[T linalg.Float](in []files.Operand) (*Plan, error) {
-	a := files.Matrix[T](in[0])
-	compute := func(ctx context.Context, s *linalg.Session) ([]files.Result, error) {
-		f, err := linalg.FactorSVD(a, linalg.On(s), linalg.WithContext(ctx))
-		if err != nil {
-			return nil, err
-		}
-		return []files.Result{vector(f.Values()), whole(f.U()), whole(f.VT())}, nil
-	}
-	small, large := float64(min(a.Rows, a.Cols)), float64(max(a.Rows, a.Cols))
-	return &Plan{Flops: 12 * small * small * large, Compute: compute}, nil
+	rows, cols := in[0].Dims()
+	small, large := float64(min(rows, cols)), float64(max(rows, cols))
+	return factored(in, 12*small*small*large, linalg.FactorSVD[T], func(f *linalg.SVD[T]) []files.Result {
+		return []files.Result{vector(f.Values()), whole(f.U()), whole(f.VT())}
+	})
 }
 
 func solve[T linalg.Float](in []files.Operand) (*Plan, error) {
