@@ -55,14 +55,11 @@ func (r *record) setDevices(s *linalg.Session) {
 		all += d.Elements
 	}
 	for i, d := range devices {
-		u := deviceUse{Device: screen.Device(d.Info), Name: d.Info.Name}
+		u := deviceUse{Device: screen.Device(d.Info), Name: d.Info.Name, Error: words(d.Err)}
 		if all > 0 {
 			u.Part = float64(d.Elements) / float64(all)
 		} else if i == 0 { // small matrices are computed there alone
 			u.Part = 1
-		}
-		if d.Err != nil {
-			u.Error = d.Err.Error()
 		}
 		r.Devices = append(r.Devices, u)
 	}

@@ -244,10 +244,8 @@ type tunedDevice struct {
 
 func (a *app) showTuning() error {
 	t, file, err := tuning.User()
-	r := tuningReport{File: file, Devices: []tunedDevice{}}
-	if err != nil {
-		r.Error = err.Error()
-	} else {
+	r := tuningReport{File: file, Error: words(err), Devices: []tunedDevice{}}
+	if err == nil {
 		for _, d := range t.Devices {
 			r.Devices = append(r.Devices, newTunedDevice(d))
 		}
