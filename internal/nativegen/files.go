@@ -138,13 +138,7 @@ func archives(version string, kernels []Kernel) map[string][]packed.Member {
 func WriteFolder(dir, version string, kernels []Kernel) error {
 	code := archives(version, kernels)
 	texts := goFiles(families(kernels), func(file string) bool { return code[file] != nil })
-	keep := map[string]bool{}
-	for name := range code {
-		keep[name] = true
-	}
-	for name := range texts {
-		keep[name] = true
-	}
+	keep := func(name string) bool { return code[name] != nil || texts[name] != nil }
 	if err := RemoveFolder(dir, keep); err != nil {
 		return err
 	}
@@ -251,9 +245,9 @@ func goFiles(families []string, has func(file string) bool) map[string][]byte {
 	return files
 }
 
-// RemoveFolder removes all files of dir but those to keep, and dir if it is empty then. It fails
-// where a file is not one that WriteFolder writes.
-func RemoveFolder(dir string, keep map[string]bool) error {
+// RemoveFolder removes all files of dir but those to keep, or, where keep is nil, dir as well. It
+// fails where a file is not one that WriteFolder writes.
+func RemoveFolder(dir string, keep func(name string) bool) error {
 	list, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -263,11 +257,11 @@ func RemoveFolder(dir string, keep map[string]bool) error {
 		if !strings.HasPrefix(f.Name(), "code_") {
 			return fmt.Errorf("%s is not a generated file, and folder %s is for such; move it", name, Folder)
 		}
-		if !keep[f.Name()] {
+		if keep == nil || !keep(f.Name()) {
 			err = errors.Join(err, os.Remove(name))
 		}
 	}
-	if err == nil && len(keep) == 0 {
+	if err == nil && keep == nil {
 		err = os.Remove(dir)
 	}
 	return err
