@@ -22,16 +22,6 @@ const (
 	maxMapInputs = 4
 )
 
-// mapped is the type lists of a function that is marked as a map.
-func mapped(d ast.Decl) (fn *ast.FuncDecl, list []string, ok bool) {
-	if fn, ok = d.(*ast.FuncDecl); ok {
-		var lines int
-		list, lines = directive(fn, mapDirective)
-		ok = lines > 0
-	}
-	return fn, list, ok
-}
-
 // addMaps puts the kernels of the maps of each file, whose text is in texts, behind it.
 func (l *Loader) addMaps(g *Package, texts [][]byte) error {
 	files := g.Files
@@ -55,8 +45,12 @@ func (l *Loader) mapKernels(f *ast.File, text []byte) (*ast.File, error) {
 		return string(text[l.Fset.PositionFor(n.Pos(), false).Offset:l.Fset.PositionFor(n.End(), false).Offset])
 	}
 	for _, d := range f.Decls {
-		fn, list, ok := mapped(d)
+		fn, ok := d.(*ast.FuncDecl)
 		if !ok {
+			continue
+		}
+		list, marked := directive(fn, mapDirective)
+		if marked == 0 {
 			continue
 		}
 		pos := l.Fset.Position(fn.Name.Pos())
