@@ -42,7 +42,6 @@ var directiveRE = regexp.MustCompile(`^//([ \t]*)tandem:([ \t]*)([^ \t]*)`)
 
 // directives refuses those that mark nothing, which would go unseen.
 func (l *Lowerer) directives(pkg *Package) {
-	f := &frame{Lowerer: l, pkg: pkg}
 	for _, file := range pkg.Files {
 		docs := map[*ast.CommentGroup]bool{}
 		for _, d := range file.Decls {
@@ -60,12 +59,12 @@ func (l *Lowerer) directives(pkg *Package) {
 				known := slices.Contains([]string{kernelDirective, mapDirective, groupDirective}, name)
 				switch {
 				case blank && known && docs[group]:
-					f.Problem(c.Pos(), "a directive has no blanks; write %s", name)
+					l.Problem(c.Pos(), "a directive has no blanks; write %s", name)
 				case !blank && !known:
-					f.Problem(c.Pos(), "there is no %s; write %s, %s or %s", name, kernelDirective, mapDirective,
+					l.Problem(c.Pos(), "there is no %s; write %s, %s or %s", name, kernelDirective, mapDirective,
 						groupDirective)
 				case !blank && !docs[group]:
-					f.Problem(c.Pos(), "%s marks no function; write it above one, with no empty line between", name)
+					l.Problem(c.Pos(), "%s marks no function; write it above one, with no empty line between", name)
 				}
 			}
 		}
@@ -108,7 +107,7 @@ func (l *Lowerer) kernels(pkg *Package) (found []*KernelDecl) {
 				f.Problem(d.Pos(), "%s is the size of a kernel's groups; write %s above it", groupDirective,
 					kernelDirective)
 			}
-			if marked > 0 && l.recoverable(func() { l.kernelDecl(pkg, k, list, group) }) {
+			if marked > 0 && l.recoverable(func() { f.kernelDecl(k, list, group) }) {
 				found = append(found, k)
 			}
 		}
@@ -117,10 +116,9 @@ func (l *Lowerer) kernels(pkg *Package) (found []*KernelDecl) {
 }
 
 // kernelDecl checks the head of a kernel.
-func (l *Lowerer) kernelDecl(pkg *Package, k *KernelDecl, list, group []string) {
+func (f *frame) kernelDecl(k *KernelDecl, list, group []string) {
 	d := k.Decl
-	f := &frame{Lowerer: l, pkg: pkg}
-	fn, ok := pkg.Info.Defs[d.Name].(*types.Func)
+	fn, ok := f.pkg.Info.Defs[d.Name].(*types.Func)
 	if !ok {
 		panic(abort{}) // the Go compiler has said why
 	}
@@ -153,11 +151,11 @@ func (l *Lowerer) kernelDecl(pkg *Package, k *KernelDecl, list, group []string) 
 			k.group[i] = max(k.group[i], 1)
 		}
 	}
-	l.typeLists(f, k, list)
+	f.typeLists(k, list)
 }
 
 // typeLists reads the types that a generic kernel is compiled for.
-func (l *Lowerer) typeLists(f *frame, k *KernelDecl, list []string) {
+func (f *frame) typeLists(k *KernelDecl, list []string) {
 	params := k.Fn.Type().(*types.Signature).TypeParams()
 	pos, name, directive := k.Decl.Pos(), k.Decl.Name.Name, kernelDirective
 	if k.Mapped != nil { // what the user wrote
@@ -180,7 +178,7 @@ func (l *Lowerer) typeLists(f *frame, k *KernelDecl, list []string) {
 		}
 		var ts []types.Type
 		for _, t := range names {
-			tv, err := types.Eval(l.Fset, f.pkg.Types, pos, t) // of the file, not of the kernel
+			tv, err := types.Eval(f.Fset, f.pkg.Types, pos, t) // of the file, not of the kernel
 			if err != nil || !tv.IsType() {
 				f.refuse(pos, "%q is no type; list types such as float32", t)
 			}
