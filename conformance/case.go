@@ -71,7 +71,7 @@ func (c *Case) function() int {
 	if !ok {
 		return -1
 	}
-	return slices.Index(functions.Names[:], name)
+	return number(name)
 }
 
 // supported tells whether the device of info can run the case: functions for float32 need float64,
@@ -80,9 +80,7 @@ func (c *Case) supported(info *backend.Info) bool {
 	return kernels.Supports(info, c.Type) && (c.function() < 0 && c.array() == "" || info.Float64)
 }
 
-func (c *Case) transpose() bool {
-	return c.Kernel == "transpose" || c.Kernel == "transpose_naive" || c.Kernel == "transpose_tiled"
-}
+func (c *Case) transpose() bool { return strings.HasPrefix(c.Kernel, "transpose") }
 
 // Cases lists every case, in the order of the bytes of their names.
 func Cases() []*Case { return slices.Clone(allCases()) }
