@@ -158,7 +158,7 @@ func (c *Call) checkElement(n, size int) error {
 }
 
 // operandOf finds the memory of x, which is parameter n, unless the call has failed.
-func operandOf[T any, A KernelArg[T]](c *Call, n int, name string, x A) (o operand, ok bool) {
+func operandOf[T any](c *Call, n int, name string, x any) (o operand, ok bool) {
 	if c.err != nil {
 		return o, false
 	}
@@ -167,7 +167,7 @@ func operandOf[T any, A KernelArg[T]](c *Call, n int, name string, x A) (o opera
 		return o, false
 	}
 	var err error
-	switch x := any(x).(type) {
+	switch x := x.(type) {
 	case []T:
 		o.host = backend.Bytes(x)
 		o.place = place{rows: 1, cols: len(x), stride: len(x)}

@@ -49,16 +49,11 @@ var inputNames = [maxInputs]string{"input 1", "input 2", "input 3", "input 4"}
 // Input adds an input.
 func Input[T any, A MapArg[T]](c *Map, x A) {
 	o, name := &c.operands[c.n], inputNames[c.n-1]
-	at := 5 + 6*(c.n-1)          // a matrix takes five arguments, an input a number more
-	switch x := any(&x).(type) { // a pointer, as a number in an interface takes memory
-	case *Const[T]:
-		o.isNumber, o.number = true, numberArg(x.Value)
-	case *[]T:
-		o.operand, _ = operandOf[T](&c.Call, at, name, *x)
-	case *linalg.Matrix[T]:
-		o.operand, _ = operandOf[T](&c.Call, at, name, *x)
-	case **linalg.Array[T]:
-		o.operand, _ = operandOf[T](&c.Call, at, name, *x)
+	at := 5 + 6*(c.n-1)                   // a matrix takes five arguments, an input a number more
+	if n, ok := any(&x).(*Const[T]); ok { // a pointer, as a number in an interface takes memory
+		o.isNumber, o.number = true, numberArg(n.Value)
+	} else {
+		o.operand, _ = operandOf[T](&c.Call, at, name, x)
 	}
 	c.n++
 }
