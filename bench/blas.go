@@ -46,9 +46,9 @@ func looseness[T any](n int) float64 {
 
 // call adds what other libraries compute.
 func (b *blasOf[T]) call(t *task, f func(l *routines[T])) {
-	t.calls = append(t.calls, call{"gonum", measure.Repeat(func() { f(b.gonum) })})
+	t.calls = append(t.calls, call{"gonum", measure.Repeat(func() error { f(b.gonum); return nil })})
 	if b.openBLAS != nil {
-		t.calls = append(t.calls, call{"OpenBLAS", measure.Repeat(func() { f(b.openBLAS) })})
+		t.calls = append(t.calls, call{"OpenBLAS", measure.Repeat(func() error { f(b.openBLAS); return nil })})
 	}
 }
 
@@ -66,7 +66,7 @@ func (b *blasOf[T]) compute(t *task, result []T, terms int, f func(l *routines[T
 		}
 		return measure.Compare(got, want, looseness[T](terms))
 	}
-	t.add(t.Contender(nameFast, measure.Repeat(func() { f(b.tandem) }), nil, nil))
+	t.add(t.Contender(nameFast, measure.Repeat(func() error { f(b.tandem); return nil }), nil, nil))
 	b.call(t, f)
 }
 

@@ -99,24 +99,26 @@ func (r *runner) solver(f *factorization, n int) *task {
 		s := newSolver(random[float64](t, "a", n, n), n, f.symmetric)
 		t.Reset = func() { measure.Fill(s.x, measure.Poison[float64]()); measure.Fill(s.w, measure.Poison[float64]()) }
 		t.Verify = func(bool) measure.Check { return f.check(s) }
-		run := func() {
+		run := measure.Repeat(func() error {
 			s.byColumn = false
 			copy(s.x, s.a)
 			f.gonum(s)
-		}
-		t.add(t.Contender(nameFast, measure.Repeat(run), nil, nil))
+			return nil
+		})
+		t.add(t.Contender(nameFast, run, nil, nil))
 		t.calls = append(t.calls, call{"gonum", func(runs int) error {
 			blas64.Use(gonum.Implementation{})
 			lapack64.Use(lapackgonum.Implementation{})
 			defer gonumblas.Use(r.s)
-			return measure.Repeat(run)(runs)
+			return run(runs)
 		}})
 		if r.blas != nil && f.openBLAS != nil {
 			s.c = &r.blas.double
-			t.calls = append(t.calls, call{"OpenBLAS", measure.Repeat(func() {
+			t.calls = append(t.calls, call{"OpenBLAS", measure.Repeat(func() error {
 				s.byColumn = true
 				copy(s.x, s.at)
 				f.openBLAS(s, ptr(int32(n)), ptr(int32(len(s.work))))
+				return nil
 			})})
 		}
 		return nil

@@ -158,18 +158,13 @@ func callGemm[T linalg.Float](b blasOf[T], t *task, parts []*measure.Product[T])
 func fromHost[T linalg.Element](r *runner, t *task, p *measure.Product[T]) []*measure.Contender {
 	a, b := linalg.NewMatrix(p.M, p.K, p.A), linalg.NewMatrix(p.K, p.N, p.B)
 	result, c := linalg.Matrix[T]{}, linalg.NewMatrix(p.M, p.N, p.C)
-	matMul := func(runs int) (err error) {
-		for i := 0; i < runs && err == nil; i++ {
-			result, err = linalg.MatMul(a, b, linalg.On(r.s), linalg.WithContext(r.ctx))
-		}
+	matMul := measure.Repeat(func() (err error) {
+		result, err = linalg.MatMul(a, b, linalg.On(r.s), linalg.WithContext(r.ctx))
 		return err
-	}
-	gemm := func(runs int) (err error) {
-		for i := 0; i < runs && err == nil; i++ {
-			err = linalg.Gemm(1, blas.NoTrans, a, blas.NoTrans, b, 0, c, linalg.On(r.s), linalg.WithContext(r.ctx))
-		}
-		return err
-	}
+	})
+	gemm := measure.Repeat(func() error {
+		return linalg.Gemm(1, blas.NoTrans, a, blas.NoTrans, b, 0, c, linalg.On(r.s), linalg.WithContext(r.ctx))
+	})
 	get := func() error { copy(p.C, result.Data); return nil }
 	return []*measure.Contender{
 		t.Contender(nameHost, matMul, nil, get), t.Contender(nameInto, gemm, nil, nil),

@@ -130,12 +130,13 @@ func memcpy[T linalg.Element](r *runner, dst, src []T) []*measure.Contender {
 		Reset:  func() { measure.Fill(dst, measure.Poison[T]()) },
 		Verify: func(bool) measure.Check { return measure.Compare(dst, src, 0) },
 	}
-	return []*measure.Contender{result.Contender(nameMemcpy, measure.Repeat(func() {
+	return []*measure.Contender{result.Contender(nameMemcpy, measure.Repeat(func() error {
 		var wg sync.WaitGroup
 		for w, workers := 0, runtime.GOMAXPROCS(0); w < workers; w++ {
 			lo, hi := len(src)*w/workers, len(src)*(w+1)/workers
 			wg.Go(func() { copy(dst[lo:hi], src[lo:hi]) })
 		}
 		wg.Wait()
+		return nil
 	}), nil, nil)}
 }

@@ -3,6 +3,7 @@
 package measure
 
 import (
+	"cmp"
 	"fmt"
 	"runtime/debug"
 	"slices"
@@ -74,24 +75,19 @@ func OnDevice[T linalg.Element](r *Result, name string, s *linalg.Session, c *li
 ) *Contender {
 	rows, cols := c.Dims()
 	m := linalg.NewMatrix(rows, cols, out)
-	x := r.Contender(name, func(runs int) error {
-		for range runs {
-			if err := enqueue(); err != nil {
-				s.Wait()
-				return err
-			}
-		}
-		return s.Wait()
-	}, func() error { return c.CopyFrom(m) }, func() error { return c.CopyTo(m) })
+	x := r.Contender(name, func(runs int) error { return cmp.Or(Repeat(enqueue)(runs), s.Wait()) },
+		func() error { return c.CopyFrom(m) }, func() error { return c.CopyTo(m) })
 	x.Queued = true
 	return x
 }
 
 // Repeat is a run of what computes the result once.
-func Repeat(once func()) func(int) error {
+func Repeat(once func() error) func(int) error {
 	return func(runs int) error {
 		for range runs {
-			once()
+			if err := once(); err != nil {
+				return err
+			}
 		}
 		return nil
 	}

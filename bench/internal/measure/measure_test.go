@@ -159,7 +159,7 @@ func TestCheckOrder(t *testing.T) {
 		Reset:  func() { log += "reset " },
 		Verify: func(peer bool) Check { log += "verify"; return Check{Elements: 1} },
 	}
-	run := Repeat(func() { log += "run " })
+	run := Repeat(func() error { log += "run "; return nil })
 	if _, err := r.Contender("c", run, note("put "), note("get ")).Check(); err != nil ||
 		log != "reset put run reset get verify" {
 		t.Errorf("%q, %v", log, err)
