@@ -78,19 +78,20 @@ func newCLBlast(device backend.Info) (*foreign, error) {
 		read: func(at uintptr, mem []byte) error {
 			return status("clEnqueueReadBuffer", cl.Read(queue, at, 1, 0, uintptr(len(mem)), address(mem), 0, 0, 0))
 		},
-		gemm:  func(g *gemm, a, b, c uintptr) error { return status("CLBlast", blas.gemm(g, a, b, c, &queue)) },
+		gemm:  func(t *task, a, b, c uintptr) error { return status("CLBlast", blas.gemm(t, a, b, c, &queue)) },
 		wait:  func() error { return status("clFinish", cl.Finish(queue)) },
 		close: func() { cl.ReleaseQueue(queue); cl.ReleaseCtx(ctx) },
 	}, nil
 }
 
-func (t *clblastTable) gemm(g *gemm, a, b, c uintptr, queue *uintptr) int32 {
+func (l *clblastTable) gemm(t *task, a, b, c uintptr, queue *uintptr) int32 {
 	const order, trans = cblasRowMajor, cblasNoTrans
-	m, n, k := uintptr(g.m), uintptr(g.n), uintptr(g.k)
-	if g.typ == element.Float32 {
-		return t.Sgemm(order, trans, trans, m, n, k, 1, a, 0, k, b, 0, n, 0, c, 0, n, queue, 0)
+	x, y := &t.operands[0], &t.operands[1]
+	m, n, k := uintptr(x.rows), uintptr(y.cols), uintptr(x.cols)
+	if x.typ == element.Float32 {
+		return l.Sgemm(order, trans, trans, m, n, k, 1, a, 0, k, b, 0, n, 0, c, 0, n, queue, 0)
 	}
-	return t.Dgemm(order, trans, trans, m, n, k, 1, a, 0, k, b, 0, n, 0, c, 0, n, queue, 0)
+	return l.Dgemm(order, trans, trans, m, n, k, 1, a, 0, k, b, 0, n, 0, c, 0, n, queue, 0)
 }
 
 // find is the device that the session runs on: the one at its index, if it has its name.

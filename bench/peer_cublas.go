@@ -87,7 +87,7 @@ func newCUBLAS(device backend.Info) (*foreign, error) {
 		read: func(at uintptr, mem []byte) error {
 			return status("cuMemcpyDtoH", cuda.Read(address(mem), at, uintptr(len(mem))))
 		},
-		gemm: func(g *gemm, a, b, c uintptr) error { return status("cublasGemm", blas.gemm(handle, g, a, b, c)) },
+		gemm: func(t *task, a, b, c uintptr) error { return status("cublasGemm", blas.gemm(handle, t, a, b, c)) },
 		wait: func() error { return status("cuCtxSynchronize", cuda.Synchronize()) },
 		close: func() {
 			within(func() error { return status("cublasDestroy", blas.Destroy(handle)) })
@@ -103,10 +103,11 @@ var (
 )
 
 // gemm is row-major C = A*B, which is column-major C' = B'*A'.
-func (t *cublasTable) gemm(handle uintptr, g *gemm, a, b, c uintptr) int32 {
-	m, n, k := int32(g.m), int32(g.n), int32(g.k)
-	if g.typ == element.Float32 {
-		return t.Sgemm(handle, 0, 0, n, m, k, &single[1], b, n, a, k, &single[0], c, n)
+func (l *cublasTable) gemm(handle uintptr, t *task, a, b, c uintptr) int32 {
+	x, y := &t.operands[0], &t.operands[1]
+	m, n, k := int32(x.rows), int32(y.cols), int32(x.cols)
+	if x.typ == element.Float32 {
+		return l.Sgemm(handle, 0, 0, n, m, k, &single[1], b, n, a, k, &single[0], c, n)
 	}
-	return t.Dgemm(handle, 0, 0, n, m, k, &double[1], b, n, a, k, &double[0], c, n)
+	return l.Dgemm(handle, 0, 0, n, m, k, &double[1], b, n, a, k, &double[0], c, n)
 }

@@ -12,9 +12,7 @@ import (
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/backend/driverkit/dl"
 	"github.com/tandem-gpu/tandem/bench/internal/measure"
-	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/internal/host"
-	"github.com/tandem-gpu/tandem/linalg"
 )
 
 // A peer is another library.
@@ -113,17 +111,6 @@ func openBLASNames() []string {
 	return []string{"libopenblas.so.0"}
 }
 
-// A gemm is a product for libraries that have memory of their own.
-type gemm struct {
-	typ     element.Type
-	m, n, k int
-	a, b, c []byte
-}
-
-func gemmOf[T linalg.Element](p *measure.Product[T]) *gemm {
-	return &gemm{element.TypeOf[T](), p.M, p.N, p.K, backend.Bytes(p.A), backend.Bytes(p.B), backend.Bytes(p.C)}
-}
-
 // A foreign is a library with memory of its own on a device. Handles of memory are its own.
 type foreign struct {
 	detail string
@@ -132,7 +119,7 @@ type foreign struct {
 	alloc       func(bytes int) (at uintptr, err error)
 	free        func(at uintptr)
 	write, read func(at uintptr, mem []byte) error
-	gemm        func(g *gemm, a, b, c uintptr) error // enqueues it
+	gemm        func(t *task, a, b, c uintptr) error // enqueues its product
 	wait        func() error
 	close       func()
 }
@@ -144,7 +131,7 @@ func openForeign(name string, device backend.Info, open func(device backend.Info
 		return absent(name, err)
 	}
 	return &peer{name: name, detail: l.detail, close: l.close, contender: func(t *task) (*measure.Contender, error) {
-		if t.gemm == nil || t.gemm.typ.Integer() {
+		if !t.product || t.operands[0].typ.Integer() {
 			return nil, nil
 		}
 		return l.product(name, t)
@@ -153,7 +140,6 @@ func openForeign(name string, device backend.Info, open func(device backend.Info
 
 // product copies the operands to the device, and multiplies there.
 func (l *foreign) product(name string, t *task) (*measure.Contender, error) {
-	g := t.gemm
 	var at []uintptr
 	t.free = append(t.free, func() {
 		l.within(func() error {
@@ -164,7 +150,7 @@ func (l *foreign) product(name string, t *task) (*measure.Contender, error) {
 		})
 	})
 	err := l.within(func() error {
-		for _, mem := range [][]byte{g.a, g.b, g.c} {
+		for _, mem := range [][]byte{t.operands[0].data, t.operands[1].data, t.out} {
 			x, err := l.alloc(len(mem))
 			if err != nil {
 				return err
@@ -176,11 +162,11 @@ func (l *foreign) product(name string, t *task) (*measure.Contender, error) {
 		}
 		return nil
 	})
-	run := measure.Repeat(func() error { return l.gemm(g, at[0], at[1], at[2]) })
+	run := measure.Repeat(func() error { return l.gemm(t, at[0], at[1], at[2]) })
 	c := t.Contender(name,
 		func(runs int) error { return l.within(func() error { return cmp.Or(run(runs), l.wait()) }) },
-		func() error { return l.within(func() error { return l.write(at[2], g.c) }) },
-		func() error { return l.within(func() error { return l.read(at[2], g.c) }) })
+		func() error { return l.within(func() error { return l.write(at[2], t.out) }) },
+		func() error { return l.within(func() error { return l.read(at[2], t.out) }) })
 	c.Queued = true
 	return c, err
 }

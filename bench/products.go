@@ -94,7 +94,7 @@ func product[T linalg.Element](r *runner, m, n, k int) *task {
 		textbook(r, t, nameNaive, on[2], p.C, kernels.MatMulNaive(typ), kernels.NaiveGrid(m, n), args)
 		textbook(r, t, nameTiled, on[2], p.C, kernels.MatMulTiled(typ), kernels.TiledGrid(m, n), args)
 		t.add(fromHost(r, t, p)...)
-		t.numPy, t.gemm = "c = a @ b", gemmOf(p)
+		t.numPy, t.product = "c = a @ b", true
 		multiplyParts(r, t, p)
 		return nil
 	})

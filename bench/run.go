@@ -308,7 +308,7 @@ type task struct {
 	numPy      string    // a statement that computes c, of the operands; "": none
 	operands   []operand // as NumPy calls them
 	out        []byte    // the result, for NumPy's c
-	gemm       *gemm     // the product that it is, for libraries on devices; nil: it is none
+	product    bool      // c = a*b, which libraries on devices compute
 	free       []func()
 }
 

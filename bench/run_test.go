@@ -254,14 +254,14 @@ func TestShapes(t *testing.T) {
 }
 
 // planted multiplies as gonum does, and then spoils the result.
-func planted(name string, spoil func(g *gemm) error) *peer {
+func planted(name string, spoil func(c []byte) error) *peer {
 	return &peer{name: name, contender: func(t *task) (*measure.Contender, error) {
-		if t.gemm == nil {
+		if !t.product {
 			return nil, nil
 		}
 		i := slices.IndexFunc(t.calls, func(c call) bool { return c.name == "gonum" })
 		return t.Contender(name, func(runs int) error {
-			return errors.Join(t.calls[i].run(runs), spoil(t.gemm))
+			return errors.Join(t.calls[i].run(runs), spoil(t.out))
 		}, nil, nil), nil
 	}}
 }
@@ -275,13 +275,13 @@ func TestWrongPeers(t *testing.T) {
 	o.Peers, o.Types, o.Sizes, o.Only = true, []element.Type{element.Float32}, []int{24, 20}, []string{"products"}
 	o.open = func(backend.Info) []*peer {
 		list := []*peer{
-			planted("right", func(*gemm) error { return nil }),
-			planted("one-off", func(g *gemm) error { backend.Elems[float32](g.c)[len(g.c)/4-1] += 0.01; return nil }),
-			planted("idle", func(g *gemm) error {
-				measure.Fill(backend.Elems[float32](g.c), measure.Poison[float32]())
+			planted("right", func([]byte) error { return nil }),
+			planted("one-off", func(c []byte) error { backend.Elems[float32](c)[len(c)/4-1] += 0.01; return nil }),
+			planted("idle", func(c []byte) error {
+				measure.Fill(backend.Elems[float32](c), measure.Poison[float32]())
 				return nil
 			}),
-			planted("failing", func(*gemm) error { return errors.New("status -5") }),
+			planted("failing", func([]byte) error { return errors.New("status -5") }),
 			{name: "broken", contender: func(*task) (*measure.Contender, error) { return nil, errors.New("no room") }},
 			absent("missing", errors.New("libmissing.so is not there")),
 		}
