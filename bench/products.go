@@ -86,11 +86,8 @@ func product[T linalg.Element](r *runner, m, n, k int) *task {
 		if err != nil {
 			return err
 		}
-		args := func() []backend.Arg {
-			x := on.Operands()
-			return kernels.ProductArgs(nil, m, n, k, x[0], x[1], x[2])
-		}
-		typ := element.TypeOf[T]()
+		typ, x := element.TypeOf[T](), on.Operands()
+		args := kernels.ProductArgs(nil, m, n, k, x[0], x[1], x[2])
 		textbook(r, t, nameNaive, on[2], p.C, kernels.MatMulNaive(typ), kernels.NaiveGrid(m, n), args)
 		textbook(r, t, nameTiled, on[2], p.C, kernels.MatMulTiled(typ), kernels.TiledGrid(m, n), args)
 		t.add(fromHost(r, t, p)...)
@@ -119,7 +116,7 @@ func onDevices[T linalg.Element](r *runner, t *task, p *measure.Product[T], mul 
 
 // textbook adds a kernel that is there for comparison.
 func textbook[T linalg.Element](r *runner, t *task, name string, c *linalg.Array[T], out []T, src *backend.Source,
-	g backend.Grid, args func() []backend.Arg,
+	g backend.Grid, args []backend.Arg,
 ) {
 	var k *backend.Kernel
 	x := measure.OnDevice(&t.Result, name, r.s, c, out, func() (err error) {
@@ -129,7 +126,7 @@ func textbook[T linalg.Element](r *runner, t *task, name string, c *linalg.Array
 			}
 			t.free = slices.Insert(t.free, 0, func() { k.Release() })
 		}
-		return r.s.Queue().Launch(k, g, args()...)
+		return r.s.Queue().Launch(k, g, args...)
 	})
 	x.Limit = textbookLimit
 	t.add(x)

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/bench/internal/measure"
 	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/kernels"
@@ -61,12 +60,11 @@ func transpose[T linalg.Element](r *runner, n int) *task {
 		if err != nil {
 			return err
 		}
-		typ := element.TypeOf[T]()
+		typ, x := element.TypeOf[T](), on.Operands()
 		textbook(r, t, nameNaive, on[1], m.Dst, kernels.TransposeNaive(typ), kernels.NaiveGrid(n, n),
-			func() []backend.Arg { return measure.TransposeArgs(true, n, on) })
+			kernels.TransposeNaiveArgs(nil, n, n, x[0], x[1]))
 		textbook(r, t, nameTiled, on[1], m.Dst, kernels.TransposeTiled(typ),
-			kernels.TransposeGrid(kernels.TextbookTranspose, n, n),
-			func() []backend.Arg { return measure.TransposeArgs(false, n, on) })
+			kernels.TransposeGrid(kernels.TextbookTranspose, n, n), kernels.TransposeArgs(nil, n, n, x[0], x[1]))
 		for _, d := range r.devices() {
 			on := on
 			if d.s != r.s {

@@ -3,7 +3,6 @@ package measure
 import (
 	"math/rand/v2"
 
-	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/element"
 	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/linalg"
@@ -116,12 +115,3 @@ func (m *Move[T]) Result(want func(i, j int) T) *Result {
 // Copied and Transposed are the elements of a copy and of the transpose.
 func (m *Move[T]) Copied(i, j int) T     { return m.Src[i*m.N+j] }
 func (m *Move[T]) Transposed(i, j int) T { return m.Src[j*m.N+i] }
-
-// TransposeArgs are the arguments of a transpose's kernel, of the naive one or of another.
-func TransposeArgs[T linalg.Element](naive bool, n int, l Arrays[T]) []backend.Arg {
-	x := l.Operands()
-	if naive {
-		return kernels.TransposeNaiveArgs(nil, n, n, x[0], x[1])
-	}
-	return kernels.TransposeArgs(nil, n, n, x[0], x[1])
-}
