@@ -14,6 +14,7 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgsvg"
 
 	"github.com/tandem-gpu/tandem/element"
 )
@@ -40,9 +41,7 @@ func (r *Report) Plots() (list []Plot, err error) {
 			}
 		}
 	}
-	if p, err := r.plotSolvers(); err != nil {
-		return nil, err
-	} else if p != nil {
+	if p := r.plotSolvers(); p != nil {
 		list = append(list, Plot{"solvers-float64.svg", func(w io.Writer) error { return writeSVG(p, w) }})
 	}
 	return list, nil
@@ -50,7 +49,7 @@ func (r *Report) Plots() (list []Plot, err error) {
 
 // plotSolvers draws how many times as fast as gonum each contender factors the largest matrices of
 // float64 that gonum has factored.
-func (r *Report) plotSolvers() (*plot.Plot, error) {
+func (r *Report) plotSolvers() *plot.Plot {
 	var rows []*Row
 	for i := range r.Rows {
 		row := &r.Rows[i]
@@ -66,24 +65,23 @@ func (r *Report) plotSolvers() (*plot.Plot, error) {
 		rows = append(rows, row)
 	}
 	if len(rows) == 0 {
-		return nil, nil
+		return nil
 	}
 	p := newPlot(fmt.Sprintf("Factorizations of float64 matrices, %d x %[1]d\n%s", rows[0].square(), r.caption()), "",
 		"times gonum's speed")
 	names := []string{"gonum", nameFast, "OpenBLAS"}
 	for i, name := range names {
 		const width = 18
-		bars, err := plotter.NewBarChart(make(plotter.Values, len(rows)), vg.Points(width))
-		if err != nil {
-			return nil, err
+		bars := &plotter.BarChart{
+			Values: make(plotter.Values, len(rows)), Width: vg.Points(width),
+			Color:  palette[indexOf(name, i)%len(palette)],
+			Offset: vg.Points(width) * vg.Length(2*i-len(names)+1) / 2,
 		}
 		for j, row := range rows {
 			if e := row.find(name); e != nil {
 				bars.Values[j] = row.find("gonum").Median() / e.Median()
 			}
 		}
-		bars.Color, bars.LineStyle.Width = palette[indexOf(name, i)%len(palette)], 0
-		bars.Offset = vg.Points(width) * vg.Length(2*i-len(names)+1) / 2
 		p.Add(bars)
 		p.Legend.Add(legendName(name), bars)
 	}
@@ -93,7 +91,7 @@ func (r *Report) plotSolvers() (*plot.Plot, error) {
 	}
 	p.NominalX(labels...)
 	p.X.Min, p.X.Max, p.Y.Max = -0.5, float64(len(rows))-0.5, p.Y.Max*1.05
-	return p, nil
+	return p
 }
 
 // plotRates draws the rates of all contenders over the n of square matrices, from the slowest to
@@ -185,10 +183,7 @@ func (r *Report) series(group, name, typ string) (list []*series, unit string) {
 // writeSVG writes p as SVG. Fonts are not a part of it: where the one that was measured is missing,
 // those of the same widths are to take its place, and then any.
 func writeSVG(p *plot.Plot, w io.Writer) error {
-	canvas, err := draw.NewFormattedCanvas(10*vg.Inch, 5*vg.Inch, "svg")
-	if err != nil {
-		return err
-	}
+	canvas := vgsvg.New(10*vg.Inch, 5*vg.Inch)
 	const widerFonts = 1.3 // than measured: DejaVu's letters take 1.1 to 1.3 times as much
 	whole, picture := draw.New(canvas), *p
 	text := p.Legend.Rectangle(whole).Size()
@@ -202,7 +197,7 @@ func writeSVG(p *plot.Plot, w io.Writer) error {
 	}
 	const family = "font-family:Liberation Serif"
 	svg := bytes.ReplaceAll(b.Bytes(), []byte(family+";"), []byte(family+",Times New Roman,Tinos,Nimbus Roman,serif;"))
-	_, err = w.Write(svg)
+	_, err := w.Write(svg)
 	return err
 }
 
