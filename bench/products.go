@@ -12,7 +12,6 @@ import (
 	"github.com/tandem-gpu/tandem/backend"
 	"github.com/tandem-gpu/tandem/bench/internal/measure"
 	"github.com/tandem-gpu/tandem/element"
-	"github.com/tandem-gpu/tandem/internal/clock"
 	"github.com/tandem-gpu/tandem/internal/inside"
 	"github.com/tandem-gpu/tandem/kernels"
 	"github.com/tandem-gpu/tandem/linalg"
@@ -275,19 +274,18 @@ func calls[T linalg.Element](r *runner) []*task {
 			}
 			t.free = append(t.free, on.Free)
 			mul := func() error { return on[2].Mul(on[0], on[1]) }
-			wait := func() error { return r.s.Wait() }
-			add := func(name string, clock func(runs int) (time.Duration, error)) {
-				c := measure.OnDevice(&t.Result, name, r.s, on[2], p.C, mul)
+			add := func(name string, once func() error, clock func(runs int) (time.Duration, error)) {
+				c := measure.OnDevice(&t.Result, name, r.s, on[2], p.C, once)
 				c.Clock = clock
 				t.add(c)
 			}
-			add("waited for", each(func() (time.Duration, error) { return elapsed(mul, wait) }))
-			add("pipelined", nil)
-			add("enqueued", func(runs int) (time.Duration, error) {
-				d, err := each(func() (time.Duration, error) { return elapsed(mul) })(runs)
+			add("waited for", func() error { return cmp.Or(mul(), r.s.Wait()) }, nil)
+			add("pipelined", mul, nil)
+			add("enqueued", mul, func(runs int) (time.Duration, error) {
+				d, err := measure.Elapsed(func() error { return measure.Repeat(mul)(runs) })
 				return d, cmp.Or(r.s.Wait(), err)
 			})
-			add("by the device's clock", each(func() (time.Duration, error) { return inside.DeviceTime(r.s, mul) }))
+			add("by the device's clock", mul, each(func() (time.Duration, error) { return inside.DeviceTime(r.s, mul) }))
 			return nil
 		}),
 	}
@@ -303,7 +301,7 @@ func newSession[T linalg.Element](r *runner, t *task, p *measure.Product[T], nam
 		}
 		defer s.Close()
 		for range i + 1 {
-			d, err = elapsed(func() error {
+			d, err = measure.Elapsed(func() error {
 				return linalg.Gemm(1, blas.NoTrans, a, blas.NoTrans, b, 0, c, linalg.On(s), linalg.WithContext(r.ctx))
 			})
 			if err != nil {
@@ -315,17 +313,6 @@ func newSession[T linalg.Element](r *runner, t *task, p *measure.Product[T], nam
 	x := t.Contender(name, func(runs int) error { _, err := clock(runs); return err }, nil, nil)
 	x.Clock = clock
 	return x
-}
-
-// elapsed is the time that calls take.
-func elapsed(calls ...func() error) (time.Duration, error) {
-	start := clock.Now()
-	for _, call := range calls {
-		if err := call(); err != nil {
-			return 0, err
-		}
-	}
-	return clock.Now() - start, nil
 }
 
 // each adds up the times of single runs.

@@ -107,8 +107,13 @@ func (c *Contender) time(runs int) (time.Duration, error) {
 	if c.Clock != nil {
 		return c.Clock(runs)
 	}
+	return Elapsed(func() error { return c.Run(runs) })
+}
+
+// Elapsed is the time that a call takes.
+func Elapsed(call func() error) (time.Duration, error) {
 	start := clock.Now()
-	err := c.Run(runs)
+	err := call()
 	return clock.Now() - start, err
 }
 
