@@ -99,15 +99,11 @@ func (r *Row) main() *Entry {
 // rate is 10^9 of the row's work a second.
 func (r *Row) rate(seconds float64) float64 { return r.Work / seconds / 1e9 }
 
-// dims are the numbers of the size.
-func (r *Row) dims() (m, k, n int) {
-	fmt.Sscanf(r.Size, "%dx%dx%d", &m, &k, &n)
-	return m, k, n
-}
-
 // square is the n of matrices of n by n; 0 of others.
 func (r *Row) square() int {
-	if m, k, n := r.dims(); m == k && (n == 0 || n == k) && !strings.HasPrefix(r.Name, "batch") {
+	var m, k, n int
+	fmt.Sscanf(r.Size, "%dx%dx%d", &m, &k, &n)
+	if m == k && (n == 0 || n == k) && !strings.HasPrefix(r.Name, "batch") {
 		return m
 	}
 	return 0
