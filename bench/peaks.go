@@ -77,13 +77,12 @@ func fmaPeak[T linalg.Element](t *task, s *linalg.Session, steps int) error {
 	if width > 1 {
 		macros["V"] += strconv.Itoa(width)
 	}
-	factor, right := T(3), integerChains[T]
-	if typ.Integer() {
+	factor, right := T(1), func(id T) T { return 2 * fmaChains }
+	if typ.Integer() { // a = a + 1 counts
 		macros["INTEGER"] = "1"
-	} else { // x = x/2 + 1 converges to 2
-		factor = T(1)
+		right = func(id T) T { return fmaChains*(id+T(fmaPerPass*steps)) + fmaChains*(fmaChains-1)/2 }
+	} else { // a = a/2 + 1 converges to 2
 		factor /= 2
-		right = func(T, int) T { return 2 * fmaChains }
 	}
 	scalar := backend.Param{Type: typ.CName(), Size: typ.Size()}
 	src := &backend.Source{Name: "fma_peak", Text: fmaText, Macros: macros, Params: []backend.Param{
@@ -104,8 +103,7 @@ func fmaPeak[T linalg.Element](t *task, s *linalg.Session, steps int) error {
 	t.Work = 2 * fmaChains * fmaPerPass * float64(steps) * float64(len(out))
 	t.Reset = func() { measure.Fill(out, measure.Poison[T]()) }
 	t.Verify = func(bool) measure.Check {
-		first, last := right(0, steps), right(T(items-1), steps)
-		return measure.Compare([]T{out[0], out[(items-1)*width]}, []T{first, last}, 0)
+		return measure.Compare([]T{out[0], out[(items-1)*width]}, []T{right(0), right(T(items - 1))}, 0)
 	}
 	args := []backend.Arg{
 		backend.Buf(on[0].Buffer()), kernels.Scalar(factor), kernels.Scalar(T(1)), backend.Int32(int32(steps)),
@@ -114,16 +112,4 @@ func fmaPeak[T linalg.Element](t *task, s *linalg.Session, steps int) error {
 	t.add(measure.OnDevice(&t.Result, nameFast, s, on[0], out,
 		func() error { return s.Queue().Launch(k, grid, args...) }))
 	return nil
-}
-
-// integerChains is what fmaText computes in integers for work-item id with x = 3 and y = 1.
-func integerChains[T linalg.Element](id T, steps int) (sum T) {
-	for chain := range fmaChains {
-		a := id + 3*T(chain)
-		for range fmaPerPass * steps {
-			a = 3*a + 1
-		}
-		sum += a
-	}
-	return sum
 }
