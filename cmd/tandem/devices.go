@@ -55,11 +55,12 @@ func (a *app) printDevices(r *deviceReport) error {
 	var chosen []bool // of each line after the first
 	for _, d := range r.Drivers {
 		for _, i := range d.Devices {
-			name := mark(i.chosen) + " " + screen.Device(i.Info)
+			name := either(i.chosen, "* ", "  ") + screen.Device(i.Info)
 			chosen = append(chosen, i.chosen)
 			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%s\t%d\t%s\t%s\t\n", name, oneLine(i.Name),
-				oneLine(i.Platform), i.Arch, kind(i.Info), i.ComputeUnits,
-				screen.Bytes(i.Memory), i.MaxGroup, yesNo(i.Float32), yesNo(i.Float64))
+				oneLine(i.Platform), i.Arch, either(i.GPU, "GPU", "CPU"), i.ComputeUnits,
+				screen.Bytes(i.Memory), i.MaxGroup, either(i.Float32, "yes", "no"),
+				either(i.Float64, "yes", "no"))
 			note := ""
 			if i.Note != "" {
 				note = " (" + i.Note + ")"
@@ -97,29 +98,15 @@ func (a *app) printDevices(r *deviceReport) error {
 	return err
 }
 
-func mark(chosen bool) string {
-	if chosen {
-		return "*"
+func either(cond bool, yes, no string) string {
+	if cond {
+		return yes
 	}
-	return " "
+	return no
 }
 
 // oneLine is what a driver says without what would break the table.
 func oneLine(s string) string { return screen.Printable(strings.Join(strings.Fields(s), " ")) }
-
-func kind(i backend.Info) string {
-	if i.GPU {
-		return "GPU"
-	}
-	return "CPU"
-}
-
-func yesNo(b bool) string {
-	if b {
-		return "yes"
-	}
-	return "no"
-}
 
 // deviceReport is what --json prints.
 type deviceReport struct {
