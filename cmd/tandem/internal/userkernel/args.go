@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -174,7 +175,7 @@ func parseMacros(defines []string) (map[string]string, error) {
 		if !given {
 			value = "1"
 		}
-		if !isIdentifier(name) {
+		if !identifier.MatchString(name) {
 			return nil, usage.Errorf("-D %s: %q is not the name of a macro; write NAME=VALUE or NAME", d, name)
 		}
 		if _, twice := macros[name]; twice {
@@ -188,13 +189,5 @@ func parseMacros(defines []string) (map[string]string, error) {
 	return macros, nil
 }
 
-// isIdentifier tells whether s is a name in C.
-func isIdentifier(s string) bool {
-	for i, c := range []byte(s) {
-		letter := c == '_' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
-		if !letter && (i == 0 || c < '0' || c > '9') {
-			return false
-		}
-	}
-	return s != ""
-}
+// identifier is a name in C.
+var identifier = regexp.MustCompile(`^[A-Za-z_][0-9A-Za-z_]*$`)

@@ -41,7 +41,7 @@ func Kernel(file string, f Flags) (j *Job, err error) {
 	switch {
 	case f.Kernel == "":
 		return nil, usage.Errorf("no kernel: give --kernel NAME, one of the kernels of %s", file)
-	case !isIdentifier(f.Kernel):
+	case !identifier.MatchString(f.Kernel):
 		return nil, usage.Errorf("--kernel %s: not the name of a function", f.Kernel)
 	}
 	j = &Job{file: file, kernel: f.Kernel}
