@@ -43,7 +43,38 @@ func (a *app) matMulMPI(ctx context.Context, paths, out []string) error {
 	return a.onRanks(ctx, fmt.Sprint("matmul ", a.fortran), func(
 		ctx context.Context, c *cluster.Comm, bar *screen.Progress,
 	) error {
-		return a.matMulOn(ctx, c, paths, out, bar)
+		start := time.Now()
+		if err := c.Agree(ctx, checkMPI(paths, out)); err != nil {
+			return err
+		}
+		in, shape, err := inspect(ctx, c, paths)
+		if err != nil {
+			return err
+		}
+		bar.Begin("opening the device")
+		s, err := c.Open(a.backend)
+		if s != nil {
+			defer s.Close()
+		}
+		if err := c.Agree(ctx, err); err != nil {
+			return err
+		}
+		if err := c.Agree(ctx, fitsRanks(c, in, shape)); err != nil {
+			return err
+		}
+		g, err := c.Grid(ctx, 0, 0)
+		if err != nil {
+			return err
+		}
+		rec := &record{Command: "matmul", Device: s.Info(), Inputs: fileRecords(in), MPI: ranksOf(g)}
+		l := cluster.Layout{Shape: shape, Fortran: a.fortran}
+		multiply := files.InType(in[0].Type, multiplyMPI[float32], multiplyMPI[float64], multiplyMPI[int32])
+		if err := multiply(ctx, s, g, in, out[0], l, bar, rec); err != nil || c.Rank() > 0 {
+			return err
+		}
+		bar.Close()
+		rec.TotalSeconds = time.Since(start).Seconds()
+		return a.report(rec, false)
 	})
 }
 
@@ -71,41 +102,6 @@ func (a *app) onRanks(ctx context.Context, call string,
 		return errors.New("interrupted; no output was written")
 	}
 	return err
-}
-
-func (a *app) matMulOn(ctx context.Context, c *cluster.Comm, paths, out []string, bar *screen.Progress) error {
-	start := time.Now()
-	if err := c.Agree(ctx, checkMPI(paths, out)); err != nil {
-		return err
-	}
-	in, shape, err := inspect(ctx, c, paths)
-	if err != nil {
-		return err
-	}
-	bar.Begin("opening the device")
-	s, err := c.Open(a.backend)
-	if s != nil {
-		defer s.Close()
-	}
-	if err := c.Agree(ctx, err); err != nil {
-		return err
-	}
-	if err := c.Agree(ctx, fitsRanks(c, in, shape)); err != nil {
-		return err
-	}
-	g, err := c.Grid(ctx, 0, 0)
-	if err != nil {
-		return err
-	}
-	rec := &record{Command: "matmul", Device: s.Info(), Inputs: fileRecords(in), MPI: ranksOf(g)}
-	l := cluster.Layout{Shape: shape, Fortran: a.fortran}
-	multiply := files.InType(in[0].Type, multiplyMPI[float32], multiplyMPI[float64], multiplyMPI[int32])
-	if err := multiply(ctx, s, g, in, out[0], l, bar, rec); err != nil || c.Rank() > 0 {
-		return err
-	}
-	bar.Close()
-	rec.TotalSeconds = time.Since(start).Seconds()
-	return a.report(rec, false)
 }
 
 // checkMPI checks the names of files, which every rank must be able to open.
