@@ -486,10 +486,7 @@ func (p *Printer) expr(e *ir.Expr) string {
 	case ir.OpShift:
 		return p.shift(e)
 	case ir.OpUnary:
-		return fmt.Sprintf("(%s%s)", map[token.Token]string{
-			token.SUB: "-", token.XOR: "^",
-			token.NOT: "!",
-		}[e.Token], p.notConstant(e.X))
+		return fmt.Sprintf("(%s%s)", e.Token, p.notConstant(e.X))
 	case ir.OpConvert:
 		if e.X.Type.Float() && e.Type.Integer() {
 			return fmt.Sprintf("support.Int[%s](%s)", p.typ(e.Type), p.bare(e.X))
