@@ -31,10 +31,9 @@ func (e *emitter) qualifier(p *types.Package) string {
 		return name // of which head may make another
 	}
 	if e.imports[path] == "" {
-		taken := func(s string) bool { return s == name }
 		for ownImports[name] != "" || slices.Contains(locals, name) || strings.HasPrefix(name, "arg") ||
 			e.pkg.Types.Scope().Lookup(name) != nil || types.Universe.Lookup(name) != nil ||
-			slices.ContainsFunc(slices.Collect(maps.Values(e.imports)), taken) {
+			slices.Contains(slices.Collect(maps.Values(e.imports)), name) {
 			name = importPrefix + name
 		}
 		e.imports[path] = name
