@@ -120,10 +120,10 @@ func (f *frame) declare(pos token.Pos, name string, t *ir.Type, x *ir.Expr) *ir.
 
 // temp is e as a variable of its own.
 func (f *frame) temp(e *ir.Expr) *ir.Expr {
-	if e.Op == ir.OpVar && e.Var.Table == nil || e.Op == ir.OpConst {
+	if e.Op == ir.OpVar && e.Var.Table == nil {
 		return e
 	}
-	return ir.VarExpr(f.declare(e.Pos, "", e.Type, e), e.Pos)
+	return f.snapshot(e)
 }
 
 // snapshot is the value that e has now, whatever is assigned later.
