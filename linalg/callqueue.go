@@ -40,25 +40,15 @@ func (s *Session) takeCallQueue() (*callQueue, error) {
 	return &callQueue{s: &Session{core: s.core, queue: queue, spares: newSpares(&s.info)}}, nil
 }
 
-// leave releases what a call has used, its queue and buffers. It returns err, or else what goes
-// wrong here.
+// leave releases the buffers that a call has used, and keeps its queue for a later call or releases
+// it. It returns err, or else what goes wrong here.
 func (s *Session) leave(cq *callQueue, buffers []*backend.Buffer, waited bool, err error) error {
 	// the call may have failed, or panicked, with work in the queue on memory of the caller's
 	idle := waited || cq.s.queue.Wait() == nil
 	// spare memory is not kept, as the queue may be: there may be many
 	err = cmp.Or(err, freeAll(buffers), cq.s.spares.close())
-	if idle {
-		s.keepCallQueue(cq)
-	} else {
-		cq.close()
-	}
-	return err
-}
-
-// keepCallQueue keeps a call queue for a later call.
-func (s *Session) keepCallQueue(cq *callQueue) {
 	s.mu.Lock()
-	keep := !s.closed.Load() && len(s.callQueues) < maxCallQueues
+	keep := idle && !s.closed.Load() && len(s.callQueues) < maxCallQueues
 	if keep {
 		s.callQueues = append(s.callQueues, cq)
 	}
@@ -66,6 +56,7 @@ func (s *Session) keepCallQueue(cq *callQueue) {
 	if !keep {
 		cq.close()
 	}
+	return err
 }
 
 // close releases the call queue. Its errors have been returned before, or belong to a call that has
