@@ -171,22 +171,16 @@ func (r *runner) openAll() (err error) {
 			return err
 		}
 	}
-	if r.twin, err = openTwin(r.s.Info()); err != nil {
-		r.note("the same GPU through OpenCL: left out: %v", err)
+	if info := r.s.Info(); info.Driver == "cuda" {
+		r.twin, err = openOpenCL(func(i backend.Info) bool { return i.GPU && i.Name == info.Name })
+		if err != nil {
+			r.note("the same GPU through OpenCL: left out: %v", err)
+		}
 	}
 	if r.o.Peers {
 		r.peers = r.o.open(r.s.Info())
 	}
 	return nil
-}
-
-// openTwin opens the OpenCL device that is the same GPU as one of CUDA's. It is nil for other
-// devices.
-func openTwin(info backend.Info) (*linalg.Session, error) {
-	if info.Driver != "cuda" {
-		return nil, nil
-	}
-	return openOpenCL(func(i backend.Info) bool { return i.GPU && i.Name == info.Name })
 }
 
 // openOpenCL opens the first OpenCL device that is the one.
