@@ -79,13 +79,8 @@ func openNumPy() *peer {
 			continue
 		}
 		return &peer{
-			name: name, detail: version + ", in a process of its own; integers on one thread", close: p.close,
-			contender: func(t *task) (*measure.Contender, error) {
-				if t.numPy == "" {
-					return nil, nil
-				}
-				return p.contender(t)
-			},
+			name: name, detail: version + ", in a process of its own; integers on one thread",
+			contender: p.contender, close: p.close,
 		}
 	}
 	return absent(name, errors.Join(reasons...))
@@ -137,6 +132,9 @@ func (p *numpyProcess) command(data []byte, format string, v ...any) error {
 // contender hands over the operands, and runs the task's statement. Of the task's memory of the
 // result it reads all.
 func (p *numpyProcess) contender(t *task) (*measure.Contender, error) {
+	if t.numPy == "" {
+		return nil, nil
+	}
 	for _, a := range t.operands {
 		if err := p.command(a.data, "let %s %s %d %d", a.name, a.typ.NumPy(), a.rows, a.cols); err != nil {
 			return nil, err
