@@ -285,7 +285,8 @@ func calls[T linalg.Element](r *runner) []*task {
 				d, err := measure.Elapsed(func() error { return measure.Repeat(mul)(runs) })
 				return d, cmp.Or(r.s.Wait(), err)
 			})
-			add("by the device's clock", mul, each(func() (time.Duration, error) { return inside.DeviceTime(r.s, mul) }))
+			add("by the device's clock", mul,
+				each(func() (time.Duration, error) { return inside.DeviceTime(r.s, mul) }))
 			return nil
 		}),
 	}

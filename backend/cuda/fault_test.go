@@ -3,6 +3,7 @@ package cuda
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"reflect"
 	"runtime/debug"
 	"slices"
@@ -57,7 +58,7 @@ func TestEveryCallFails(t *testing.T) {
 	for _, probe := range []bool{true, false} {
 		cache := "off"
 		if !probe {
-			cache = t.TempDir()
+			cache = filepath.Join(t.TempDir(), "made")
 		}
 		t.Setenv(backend.EnvCache, cache)
 		check(t, session(fresh(t)))

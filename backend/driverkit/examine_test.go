@@ -3,6 +3,7 @@ package driverkit_test
 import (
 	"errors"
 	"math"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -84,7 +85,7 @@ func TestExamine(t *testing.T) {
 
 // A probe runs once, and in the next process not at all; one that fails is tried again.
 func TestMemo(t *testing.T) {
-	t.Setenv("TANDEM_CACHE", t.TempDir())
+	t.Setenv("TANDEM_CACHE", filepath.Join(t.TempDir(), "made"))
 	cache, key := diskcache.Open("fake"), diskcache.KeyOf("probe")
 	type found struct{ N int }
 	runs := 0

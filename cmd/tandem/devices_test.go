@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -75,7 +76,7 @@ func TestDevicesJSON(t *testing.T) {
 
 // The folder of the cache is shown, and why it is of no use.
 func TestDevicesCache(t *testing.T) {
-	dir := t.TempDir()
+	dir := filepath.Join(t.TempDir(), "made")
 	report := func() (text string, r deviceReport) {
 		text = must(t, "devices", "--backend", "cpu")
 		if err := json.Unmarshal([]byte(must(t, "devices", "--backend", "cpu", "--json")), &r); err != nil {

@@ -2,6 +2,7 @@ package faulttest
 
 import (
 	"io/fs"
+	"path/filepath"
 	"syscall"
 	"testing"
 
@@ -24,7 +25,7 @@ func NoDisk(t *testing.T, library func(t *testing.T) *Library) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Setenv(backend.EnvCache, t.TempDir())
+			t.Setenv(backend.EnvCache, filepath.Join(t.TempDir(), "made"))
 			l := library(t)
 			l.Use = []Operation{UserKernel}
 			system := diskcache.Swap(nil)

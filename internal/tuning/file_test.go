@@ -62,7 +62,11 @@ func useFile(t *testing.T, name string) {
 // tuningFile writes a file with these devices.
 func fileOf(t *testing.T, devices ...Record) string {
 	t.Helper()
-	name := filepath.Join(t.TempDir(), "tune.json")
+	dir, err := os.MkdirTemp(t.TempDir(), "") // which nobody else may write, whatever the umask
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(dir, "tune.json")
 	if err := write(name, &Data{Format: format, Devices: devices}); err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 // temp is a cache in an empty folder.
 func temp(t *testing.T) *Cache {
 	t.Helper()
-	t.Setenv(backend.EnvCache, t.TempDir())
+	t.Setenv(backend.EnvCache, filepath.Join(t.TempDir(), "made"))
 	return Open("test")
 }
 
@@ -209,7 +209,7 @@ func TestUnusable(t *testing.T) {
 		check("there is no home")
 	}
 
-	dir := t.TempDir()
+	dir := filepath.Join(t.TempDir(), "made")
 	t.Setenv(backend.EnvCache, dir)
 	c := Open("test")
 	c.Put(k, []byte("kept"))
