@@ -2,7 +2,9 @@ package cuda
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -227,7 +229,7 @@ func TestDiskCacheOff(t *testing.T) {
 	fillWorks(t, d, src)
 	fillWorks(t, d, src)
 	wantBuilds(t, calls, 2)
-	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 0 {
+	if entries, err := os.ReadDir(dir); !errors.Is(err, fs.ErrNotExist) || len(entries) != 0 {
 		t.Errorf("files in the cache: %v, %v", entries, err)
 	}
 }
