@@ -51,14 +51,11 @@ func (a *app) matMulMPI(ctx context.Context, paths, out []string) error {
 		if err != nil {
 			return err
 		}
-		bar.Begin("opening the device")
-		s, err := c.Open(a.backend)
-		if s != nil {
-			defer s.Close()
-		}
-		if err := c.Agree(ctx, err); err != nil {
+		s, err := a.openOnRanks(ctx, c, bar)
+		if err != nil {
 			return err
 		}
+		defer s.Close()
 		if err := c.Agree(ctx, fitsRanks(c, in, shape)); err != nil {
 			return err
 		}
@@ -102,6 +99,16 @@ func (a *app) onRanks(ctx context.Context, call string,
 		return errors.New("interrupted; no output was written")
 	}
 	return err
+}
+
+// openOnRanks opens a device on every rank, or on none.
+func (a *app) openOnRanks(ctx context.Context, c *cluster.Comm, bar *screen.Progress) (*linalg.Session, error) {
+	bar.Begin("opening the device")
+	s, err := c.Open(a.backend)
+	if err = c.Agree(ctx, err); err != nil && s != nil {
+		s.Close()
+	}
+	return s, err
 }
 
 // checkMPI checks the names of files, which every rank must be able to open.
@@ -191,14 +198,11 @@ func (a *app) conformanceMPI(ctx context.Context, quick bool) error {
 		ctx context.Context, c *cluster.Comm, bar *screen.Progress,
 	) error {
 		start := time.Now()
-		bar.Begin("opening the device")
-		s, err := c.Open(a.backend)
-		if s != nil {
-			defer s.Close()
-		}
-		if err := c.Agree(ctx, err); err != nil {
+		s, err := a.openOnRanks(ctx, c, bar)
+		if err != nil {
 			return err
 		}
+		defer s.Close()
 		g, err := c.Grid(ctx, 0, conformanceBlock)
 		if err != nil {
 			return err
