@@ -118,12 +118,20 @@ func ofFloats[T Float](op *Reduction, c, a *Array[T]) error {
 // testReduction compares a reduction with that of an array, and of a file.
 func testReduction[D, T Element](t *testing.T, s *linalg.Session, op *Reduction, over Over, m linalg.Matrix[T]) {
 	t.Helper()
+	testReductionBeside[D](t, s, s, op, over, m)
+}
+
+// testReductionBeside is testReduction on s, with the array on another session.
+func testReductionBeside[D, T Element](t *testing.T, other, s *linalg.Session, op *Reduction, over Over,
+	m linalg.Matrix[T],
+) {
+	t.Helper()
 	what := fmt.Sprintf("%s of %s over %d in tiles of %d bytes", op.Name, m, over, mostTile)
-	a, err := linalg.Upload(s, m)
+	a, err := linalg.Upload(other, m)
 	try(t, err)
 	defer a.Free()
 	rows, cols := over.Dims(m.Rows, m.Cols)
-	c, err := linalg.NewArray[D](s, rows, cols)
+	c, err := linalg.NewArray[D](other, rows, cols)
 	try(t, err)
 	defer c.Free()
 	got := linalg.NewMatrix[D](rows+2, cols+2, nil)
@@ -133,7 +141,7 @@ func testReduction[D, T Element](t *testing.T, s *linalg.Session, op *Reduction,
 	want := byArrays(op, c, a)
 	err = ReduceContext(t.Context(), s, op, got.Slice(1, rows+1, 1, cols+1), m)
 	file := &memoryFile{}
-	fileErr := ReduceNPY[T](t.Context(), s, op, over, file, bytes.NewReader(npyOf(t, s, a)), files.Options{})
+	fileErr := ReduceNPY[T](t.Context(), s, op, over, file, bytes.NewReader(npyOf(t, other, a)), files.Options{})
 	if want != nil {
 		for _, sentinel := range []error{linalg.ErrShape, backend.ErrUnsupported} {
 			if errors.Is(want, sentinel) && (!errors.Is(err, sentinel) || !errors.Is(fileErr, sentinel)) {
@@ -156,7 +164,7 @@ func testReduction[D, T Element](t *testing.T, s *linalg.Session, op *Reduction,
 		copy(guarded.Row(i + 1)[1:], result.Row(i))
 	}
 	equalBits(t, what, got.Data, guarded.Data)
-	read, err := linalg.ReadNPY[D](s, bytes.NewReader(file.data))
+	read, err := linalg.ReadNPY[D](other, bytes.NewReader(file.data))
 	try(t, err)
 	defer read.Free()
 	equal(t, what+" of a file", read, result.Data)
@@ -281,20 +289,8 @@ func TestReduceInLittleMemory(t *testing.T) {
 	try(t, err)
 	defer roomy.Close()
 	sum, x := ReductionOf("sum"), some[float64](rand.New(rand.NewPCG(19, 20)), 2*2000)
-	for over, m := range map[Over]linalg.Matrix[float64]{
-		OverRows: linalg.NewMatrix(2, 2000, x), OverColumns: linalg.NewMatrix(2000, 2, x),
-	} {
-		rows, cols := over.Dims(m.Rows, m.Cols)
-		got, want := linalg.NewMatrix[float64](rows, cols, nil), linalg.NewMatrix[float64](rows, cols, nil)
-		try(t, ReduceContext(t.Context(), roomy, sum, want, m))
-		try(t, ReduceContext(t.Context(), s, sum, got, m))
-		equalBits(t, "in little memory", got.Data, want.Data)
-		in, out := npyOf(t, roomy, upload(t, roomy, m.Rows, m.Cols, false, m.Data)), &memoryFile{}
-		try(t, ReduceNPY[float64](t.Context(), s, sum, over, out, bytes.NewReader(in), files.Options{}))
-		read, err := linalg.ReadNPY[float64](roomy, bytes.NewReader(out.data))
-		try(t, err)
-		equal(t, "a file in little memory", read, want.Data)
-	}
+	testReductionBeside[float64](t, roomy, s, sum, OverRows, linalg.NewMatrix(2, 2000, x))
+	testReductionBeside[float64](t, roomy, s, sum, OverColumns, linalg.NewMatrix(2000, 2, x))
 	if n := most.Load(); n > 1<<20 {
 		t.Errorf("up to %d bytes of 1 MiB", n)
 	}

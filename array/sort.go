@@ -32,7 +32,7 @@ func wide[T any](a *Array[T]) *Array[uint64]   { return (*Array[uint64])(a) }
 // Sort makes each row of c that of a, sorted: -0 is before +0, and NaN is last. With axis 0 it
 // sorts columns, in a transposed copy. c may share elements with a. Like all functions here that
 // sort, it takes 16 bytes of the device's memory for an element while it runs, which the session
-// keeps for the next call; Sort of float32 and int32 takes 8, but, on other devices than the cpu
+// may keep for later calls; Sort of float32 and int32 takes 8, but, on other devices than the cpu
 // device, for rows of up to 64, or on a GPU of up to 256.
 func Sort[T Element](c, a *Array[T], axis ...int) error {
 	return along("Sort", axis, c, a, sortEach[T])
