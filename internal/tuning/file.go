@@ -172,9 +172,8 @@ func readLimited(name string) ([]byte, error) {
 		return nil, fmt.Errorf("%s has %d bytes: too many for tuning data", name, info.Size())
 	}
 	if os.Getenv(Env) == "" { // else the user has chosen the file
-		folder, err := os.Stat(filepath.Dir(name))
-		if err != nil || !diskcache.OwnedAlone(folder) || !diskcache.OwnedAlone(info) {
-			return nil, fmt.Errorf("%s, or its folder, belongs to another user, or others may write to it", name)
+		if err := cmp.Or(diskcache.CheckOwned(filepath.Dir(name)), diskcache.CheckOwned(name)); err != nil {
+			return nil, err
 		}
 	}
 	var data []byte

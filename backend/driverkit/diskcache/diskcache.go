@@ -220,7 +220,16 @@ func linked(dir string) string { return dir + string(filepath.Separator) + "." }
 
 func private(dir string) bool {
 	info, err := files.Load().Lstat(dir)
-	return err == nil && info.IsDir() && OwnedAlone(info)
+	return err == nil && info.IsDir() && ownedAlone(info)
+}
+
+// CheckOwned is an error where another than this user can have written to a file or folder.
+func CheckOwned(name string) error {
+	info, err := os.Stat(name)
+	if err == nil && !ownedAlone(info) {
+		err = notPrivate(name)
+	}
+	return err
 }
 
 func notPrivate(dir string) error {
@@ -239,7 +248,7 @@ func readOwn(name string) ([]byte, bool) {
 	}
 	defer f.Close()
 	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() || !OwnedAlone(info) || info.Size() > int64(headerSize+maxEntry) {
+	if err != nil || !info.Mode().IsRegular() || !ownedAlone(info) || info.Size() > int64(headerSize+maxEntry) {
 		return nil, false
 	}
 	b, err := io.ReadAll(io.LimitReader(f, int64(headerSize+maxEntry)))

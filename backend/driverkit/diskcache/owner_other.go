@@ -4,6 +4,6 @@ package diskcache
 
 import "io/fs"
 
-// OwnedAlone is always true: the user's cache folder is private to the user on Windows, and there
+// ownedAlone is always true: the user's cache folder is private to the user on Windows, and there
 // are no Unix modes to look at.
-func OwnedAlone(fs.FileInfo) bool { return true }
+func ownedAlone(fs.FileInfo) bool { return true }
