@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -39,7 +38,7 @@ var (
 // What a program holds stays the same, however long it runs: memory of Go and in all, goroutines,
 // open files. The handles of the drivers are counted in their own tests.
 func TestEndurance(t *testing.T) {
-	t.Setenv(backend.EnvCache, filepath.Join(t.TempDir(), "made"))
+	backendtest.EmptyCache(t)
 	for _, spec := range strings.Split(*devices, ",") {
 		t.Run(spec, func(t *testing.T) {
 			s, err := linalg.Open(spec)

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -53,6 +54,15 @@ func RequirePlatform(t testing.TB, platform string) {
 			t.Fatalf("%s=%s asks for %s: the device is of %q", EnvRequire, os.Getenv(EnvRequire), name, platform)
 		}
 	}
+}
+
+// EmptyCache names, in TANDEM_CACHE, a folder that is not there yet, and returns it. A cache makes
+// it for this user alone. Others may write to that of t.TempDir under some umasks, as Ubuntu's, and
+// then no cache uses it.
+func EmptyCache(t testing.TB) string {
+	dir := filepath.Join(t.TempDir(), "cache")
+	t.Setenv(backend.EnvCache, dir)
+	return dir
 }
 
 // required is what TANDEM_REQUIRE asks for.

@@ -3,7 +3,6 @@ package cuda
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 	"reflect"
 	"runtime/debug"
 	"slices"
@@ -56,11 +55,9 @@ func TestEveryCallFails(t *testing.T) {
 	openAgain(t) // keeps the context, which takes a GPU a third of a second to make, for all sessions
 	live := capitest.Watch(t, api)
 	for _, probe := range []bool{true, false} {
-		cache := "off"
-		if !probe {
-			cache = filepath.Join(t.TempDir(), "made")
+		if t.Setenv(backend.EnvCache, "off"); !probe {
+			backendtest.EmptyCache(t)
 		}
-		t.Setenv(backend.EnvCache, cache)
 		check(t, session(fresh(t)))
 		counts := callCounts(api, func() { check(t, session(fresh(t))) })
 		if calls := len(counts); calls < 30 {

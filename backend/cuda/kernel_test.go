@@ -134,7 +134,7 @@ func TestCompileOnce(t *testing.T) {
 func diskTest(t *testing.T) (*backend.Device, *backend.Source, func(string) int64) {
 	needNVRTC(t)
 	d := open(t)
-	t.Setenv(backend.EnvCache, filepath.Join(t.TempDir(), "made"))
+	backendtest.EmptyCache(t)
 	own(d).disk = diskcache.Open(diskFolder)
 	src := text(fillSource)
 	src.Macros = map[string]string{"DISK": fmt.Sprintf("%q", t.Name())}

@@ -3,11 +3,11 @@ package driverkit_test
 import (
 	"errors"
 	"math"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/backend/backendtest"
 	_ "github.com/tandem-gpu/tandem/backend/cpu"
 	"github.com/tandem-gpu/tandem/backend/driverkit"
 	"github.com/tandem-gpu/tandem/backend/driverkit/diskcache"
@@ -85,7 +85,7 @@ func TestExamine(t *testing.T) {
 
 // A probe runs once, and in the next process not at all; one that fails is tried again.
 func TestMemo(t *testing.T) {
-	t.Setenv("TANDEM_CACHE", filepath.Join(t.TempDir(), "made"))
+	backendtest.EmptyCache(t)
 	cache, key := diskcache.Open("fake"), diskcache.KeyOf("probe")
 	type found struct{ N int }
 	runs := 0

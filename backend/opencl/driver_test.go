@@ -284,7 +284,7 @@ func TestProbeFindsTraps(t *testing.T) {
 	} {
 		for _, helps := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s helps=%v", c.name, helps), func(t *testing.T) {
-				t.Setenv(backend.EnvCache, filepath.Join(t.TempDir(), "made"))
+				backendtest.EmptyCache(t)
 				withPrelude(t, fmt.Sprintf("#define %s %s\n", c.name, c.wrong))
 				if helps {
 					withScalarPrelude(t, scalarPrelude+"#undef "+c.name+"\n"+c.right)

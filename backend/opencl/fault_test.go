@@ -3,7 +3,6 @@ package opencl
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 	"reflect"
 	"runtime/debug"
 	"slices"
@@ -78,7 +77,7 @@ func TestEveryCallFails(t *testing.T) {
 	need(t)
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // what is released is released by the driver
 	live := capitest.Watch(t)
-	t.Setenv(backend.EnvCache, filepath.Join(t.TempDir(), "made"))
+	backendtest.EmptyCache(t)
 	for _, mapped := range []bool{false, true} {
 		check(t, session(mapped)) // fills the disk cache
 		cached := callCounts(func() { check(t, session(mapped)) })
@@ -146,7 +145,7 @@ func sessionFails(t *testing.T, live *dltest.Live, title, name string, nth int64
 // Garbage for a number among the answers of a driver is an error, or does no harm.
 func TestGarbage(t *testing.T) {
 	need(t)
-	t.Setenv(backend.EnvCache, filepath.Join(t.TempDir(), "made"))
+	backendtest.EmptyCache(t)
 	check(t, session(false)) // fills the disk cache
 	for _, garbage := range []uint64{1<<31 + 5, 1<<64 - 1} {
 		done := map[string]bool{}

@@ -167,7 +167,7 @@ func TestCompileOnce(t *testing.T) {
 // diskTest is a device with an empty disk cache, and a source that no other test compiles.
 func diskTest(t *testing.T) (*backend.Device, *backend.Source, func(string) int64) {
 	d := open(t)
-	t.Setenv(backend.EnvCache, filepath.Join(t.TempDir(), "made"))
+	backendtest.EmptyCache(t)
 	own(d).disk = diskcache.Open(driverName)
 	src := *fillSource
 	src.Macros = map[string]string{"DISK": fmt.Sprintf("%q", t.Name())}
@@ -283,7 +283,7 @@ func TestSelfCaching(t *testing.T) {
 	d := open(t)
 	defer func(old []string) { selfCaching = old }(selfCaching)
 	selfCaching = []string{d.Info().Platform}
-	t.Setenv(backend.EnvCache, filepath.Join(t.TempDir(), "made"))
+	backendtest.EmptyCache(t)
 	calls := counts(t)
 	src := *fillSource
 	src.Macros = map[string]string{"DISK": fmt.Sprintf("%q", t.Name())}

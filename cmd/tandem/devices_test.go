@@ -2,12 +2,12 @@ package main
 
 import (
 	"encoding/json"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
 
 	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/backend/backendtest"
 	"github.com/tandem-gpu/tandem/linalg"
 )
 
@@ -76,7 +76,7 @@ func TestDevicesJSON(t *testing.T) {
 
 // The folder of the cache is shown, and why it is of no use.
 func TestDevicesCache(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "made")
+	dir := backendtest.EmptyCache(t)
 	report := func() (text string, r deviceReport) {
 		text = must(t, "devices", "--backend", "cpu")
 		if err := json.Unmarshal([]byte(must(t, "devices", "--backend", "cpu", "--json")), &r); err != nil {
@@ -84,7 +84,6 @@ func TestDevicesCache(t *testing.T) {
 		}
 		return text, r
 	}
-	t.Setenv("TANDEM_CACHE", dir)
 	if text, r := report(); !strings.Contains(text, "\n  cache: "+dir+"\n") || strings.Contains(text, "are not kept") ||
 		r.Cache != (cacheReport{Folder: dir}) {
 		t.Errorf("%s%+v", text, r.Cache)

@@ -254,8 +254,11 @@ var rules = []rule{
 	{pkg: "internal/mpitest", may: []string{"backend/backendtest"}},
 	{pkg: "internal/model", may: []string{"backend", "backend/driverkit"}},
 	{
-		pkg:  "internal/faulttest",
-		may:  []string{"backend", "backend/driverkit/diskcache", "kernels", "linalg", "internal/faulttest/fault"},
+		pkg: "internal/faulttest",
+		may: []string{
+			"backend", "backend/backendtest", "backend/driverkit/diskcache", "kernels", "linalg",
+			"internal/faulttest/fault",
+		},
 		mods: []string{"gonum.org/v1/gonum/blas"},
 	},
 	{pkg: "internal/faulttest/fault"},

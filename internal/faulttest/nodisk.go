@@ -2,11 +2,10 @@ package faulttest
 
 import (
 	"io/fs"
-	"path/filepath"
 	"syscall"
 	"testing"
 
-	"github.com/tandem-gpu/tandem/backend"
+	"github.com/tandem-gpu/tandem/backend/backendtest"
 	"github.com/tandem-gpu/tandem/backend/driverkit/diskcache"
 )
 
@@ -25,7 +24,7 @@ func NoDisk(t *testing.T, library func(t *testing.T) *Library) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Setenv(backend.EnvCache, filepath.Join(t.TempDir(), "made"))
+			backendtest.EmptyCache(t)
 			l := library(t)
 			l.Use = []Operation{UserKernel}
 			system := diskcache.Swap(nil)

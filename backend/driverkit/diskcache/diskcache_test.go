@@ -13,7 +13,8 @@ import (
 	"github.com/tandem-gpu/tandem/backend"
 )
 
-// temp is a cache in an empty folder.
+// temp is a cache in a folder that is not there yet: the umask decides who may write to that of
+// t.TempDir.
 func temp(t *testing.T) *Cache {
 	t.Helper()
 	t.Setenv(backend.EnvCache, filepath.Join(t.TempDir(), "made"))
@@ -209,9 +210,7 @@ func TestUnusable(t *testing.T) {
 		check("there is no home")
 	}
 
-	dir := filepath.Join(t.TempDir(), "made")
-	t.Setenv(backend.EnvCache, dir)
-	c := Open("test")
+	c := temp(t)
 	c.Put(k, []byte("kept"))
 	if err := os.Chmod(c.dir, 0o500); err != nil {
 		t.Fatal(err)
